@@ -1,0 +1,105 @@
+"""Everything that can go wrong, in one tree.
+
+::
+
+    StableRuleError
+    ├── InputError            what a user brought can't be used as it is
+    │   ├── ReadError         a file or frame can't be read: says where and what was expected
+    │   ├── UnknownName       a name that is not in the graph: says the closest ones
+    │   │   ├── UnknownEntity
+    │   │   ├── UnknownRelation
+    │   │   └── UnknownDataset
+    │   └── OptionError       an argument has a value that makes no sense
+    ├── WriteError            a result can't be written as asked
+    ├── FetchError            a download did not arrive whole, or not as expected
+    └── MissingExtra          an optional package is not installed: says the command that installs it
+
+Each message says what was found, where, and the way out.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+class StableRuleError(Exception):
+    """The root: catch this to catch everything that the package raises on purpose."""
+
+
+class InputError(StableRuleError):
+    """What a user brought can't be used as it is."""
+
+
+class ReadError(InputError):
+    """A file or frame can't be read.
+
+    >>> str(ReadError("expected 3 columns, found 2", path="facts.tsv", line=7))
+    'facts.tsv, line 7: expected 3 columns, found 2'
+    """
+
+    def __init__(self, problem: str, *, path: str | Path | None = None, line: int | None = None) -> None:
+        self.problem = problem
+        self.path = path
+        self.line = line
+        where = ", ".join(
+            part for part in (str(path) if path else "", f"line {line:,}" if line is not None else "") if part
+        )
+        super().__init__(f"{where}: {problem}" if where else problem)
+
+
+class UnknownName(InputError):
+    """A name that does not exist, with the closest ones that do."""
+
+
+class UnknownEntity(UnknownName):
+    """An entity that the graph does not have."""
+
+
+class UnknownRelation(UnknownName):
+    """A relation that the graph does not have."""
+
+
+class UnknownDataset(UnknownName):
+    """A name that is not in the catalog and not a path."""
+
+
+class OptionError(InputError):
+    """An argument has a value that makes no sense."""
+
+
+class WriteError(StableRuleError):
+    """A result can't be written as asked; what stood there before still stands."""
+
+
+class FetchError(StableRuleError):
+    """A download did not arrive whole, or not as expected; nothing of it was kept."""
+
+
+class MissingExtra(StableRuleError):
+    """An optional package is not installed.
+
+    >>> str(MissingExtra("Reading RDF", package="pyoxigraph", extra="rdf"))
+    "Reading RDF needs the package 'pyoxigraph'. Install it with: pip install 'stablerule[rdf]'"
+    """
+
+    def __init__(self, what: str, *, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs the package {package!r}. Install it with: pip install 'stablerule[{extra}]'")
+
+
+def closest(name: str, names: Iterable[str], count: int = 3) -> str:
+    """Say which known names are nearest to a mistyped one, as the end of an error message.
+
+    >>> closest("Pariss", ["Paris", "Berlin"])
+    " Closest: 'Paris'."
+    >>> closest("zzz", ["Paris", "Berlin"])
+    ''
+    """
+    names = list(names)
+    found = [n for n in names if n.casefold() == name.casefold()]
+    found += [n for n in get_close_matches(name, names, n=count, cutoff=0.6) if n not in found]
+    return f" Closest: {', '.join(map(repr, found[:count]))}." if found else ""
