@@ -1,0 +1,24 @@
+"""What is known: triples, the vocabulary that names them, the graph that is walked, and checks."""
+
+from stablerule.graph.checks import Finding, check
+from stablerule.graph.dataset import SPLITS, Dataset
+from stablerule.graph.graph import Graph
+from stablerule.graph.interning import Interner
+from stablerule.graph.names import Names
+from stablerule.graph.splitting import split_triples
+from stablerule.graph.triples import Triples
+from stablerule.graph.vocabulary import INVERSE, Vocabulary
+
+__all__ = [
+    "INVERSE",
+    "SPLITS",
+    "Dataset",
+    "Finding",
+    "Graph",
+    "Interner",
+    "Names",
+    "Triples",
+    "Vocabulary",
+    "check",
+    "split_triples",
+]

@@ -1,0 +1,262 @@
+"""What spoils results, found before anything is learned."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from stablerule.graph.graph import Graph
+from stablerule.graph.overlap import relation_overlaps
+from stablerule.graph.triples import Triples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stablerule.graph.dataset import Dataset
+
+Severity = Literal["serious", "warning", "note"]
+
+# Two relations are twins (or copies) when this share of the facts of both is the same fact said twice.
+TWIN_SHARE = 0.8
+TWIN_FACTS = 5
+# From this share of the test set on, twins in train make a test result wrong.
+SERIOUS_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of trouble: how often, an example, and what to do."""
+
+    kind: str
+    severity: Severity
+    count: int
+    what: str
+    example: str
+    advice: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def check(dataset: Dataset) -> list[Finding]:
+    """Look for everything that is known to spoil results, the serious first.
+
+    >>> from stablerule.graph import Dataset
+    >>> twice = [("a", "r", "b")]
+    >>> for finding in check(Dataset.from_names("x", train=[*twice, ("b", "r", "c"), ("c", "s", "b")], test=twice)):
+    ...     print(finding.severity, finding.kind, finding.count)
+    serious same_fact_in_two_splits 1
+    warning short_names 3
+    warning short_names 2
+    note single_fact_relations 1
+    """
+    findings = [f for one in CHECKS for f in one(dataset)]
+    order = ("serious", "warning", "note")
+    return sorted(findings, key=lambda finding: order.index(finding.severity))
+
+
+def _same_fact_in_two_splits(dataset: Dataset) -> Iterator[Finding]:
+    train, valid = dataset.graph, Graph.build(dataset.valid, dataset.vocabulary)
+    held_out, test = dataset.valid.distinct(), dataset.test.distinct()
+    found = Triples.concat(
+        held_out.take(train.contains(held_out)), test.take(train.contains(test) | valid.contains(test))
+    )
+    if len(found):
+        yield Finding(
+            "same_fact_in_two_splits",
+            "serious",
+            len(found),
+            f"{_counted(len(found), 'fact')} of valid or test in another split as well",
+            _fact(dataset, found),
+            "Remove them from all splits but one: a model that has seen the answer is not tested.",
+        )
+
+
+def _twins(dataset: Dataset) -> Iterator[Finding]:
+    """Inverse twins, near-copies and symmetric relations, by how many test facts they give away."""
+    relations = len(dataset.vocabulary.relations)
+    table = relation_overlaps(Graph.build(dataset.everything, dataset.vocabulary))
+    close = table.filter(
+        (pl.col("share_of_relation") >= TWIN_SHARE)
+        & (pl.col("share_of_other") >= TWIN_SHARE)
+        & (pl.col("shared") >= TWIN_FACTS)
+    )
+    inverse = pl.col("other") >= relations
+    symmetric = pl.col("other") == pl.col("relation") + relations
+    yield from _told_by(dataset, close.filter(inverse & ~symmetric), "inverse_twins")
+    yield from _told_by(dataset, close.filter(~inverse), "near_copies")
+    yield from _told_by(dataset, close.filter(symmetric), "symmetric_relations")
+
+
+def _told_by(dataset: Dataset, couples: pl.DataFrame, kind: str) -> Iterator[Finding]:
+    if not len(couples):
+        return
+    vocabulary, relations = dataset.vocabulary, len(dataset.vocabulary.relations)
+    told = _given_away(dataset, couples)
+    share = len(told) / max(1, len(dataset.test))
+    first = couples.row(0, named=True)
+    pair = (vocabulary.relation_name(first["relation"]), vocabulary.relation_name(first["other"] % relations))
+    in_test = (
+        f"; {len(told):,} of {len(dataset.test):,} test facts ({share:.1%}) stand in train that way"
+        if len(dataset.test)
+        else ""
+    )
+    match kind:
+        case "inverse_twins":
+            what = f"{_counted(len(couples), 'couple')} of relations that say the same in opposite directions{in_test}"
+            example = f"{pair[0]} and {pair[1]}: {first['shared']:,} facts both ways round"
+            advice = "Keep one relation of each couple, or take the facts out of test whose pair is linked in train."
+        case "near_copies":
+            what = f"{_counted(len(couples), 'couple')} of relations that are near-copies of each other{in_test}"
+            example = f"{pair[0]} and {pair[1]}: {first['shared']:,} facts in common"
+            advice = "Merge the two, or take the facts out of test whose pair is linked in train."
+        case _:
+            what = f"{_counted(len(couples), 'symmetric relation')}{in_test}"
+            example = f"{pair[0]}: {first['share_of_relation']:.0%} of its facts hold both ways round"
+            advice = (
+                "A rule of length 1 answers those: judge a model by what it adds, or keep both directions together."
+            )
+    serious = share >= SERIOUS_SHARE and kind != "symmetric_relations"
+    severity: Severity = "serious" if serious else "warning" if len(told) else "note"
+    if not len(told):
+        advice = "Nothing, as long as no test fact is given away; keep it in mind when you split again."
+    yield Finding(kind, severity, len(told) or len(couples), what, example, advice)
+
+
+def _given_away(dataset: Dataset, couples: pl.DataFrame) -> Triples:
+    """Return the test facts whose twin stands in train."""
+    relations = len(dataset.vocabulary.relations)
+    plain = couples.select("relation", partner=pl.col("other") % relations, swap=pl.col("other") >= relations)
+    both = pl.concat([plain, plain.select(relation="partner", partner="relation", swap="swap")]).unique()
+    test = dataset.test.distinct()
+    rows = pl.DataFrame(test.rows, schema=["head", "relation", "tail"], orient="row").with_row_index("at")
+    rows = rows.join(both.cast({"relation": pl.Int32, "partner": pl.Int32}), on="relation")
+    swap = pl.col("swap")
+    twins = rows.select(
+        pl.when(swap).then("tail").otherwise("head"), "partner", pl.when(swap).then("head").otherwise("tail").alias("t")
+    ).to_numpy()
+    told = dataset.graph.contains(Triples(twins))
+    return test.take(np.unique(rows["at"].to_numpy()[told]).astype(np.int64))
+
+
+def _duplicates(dataset: Dataset) -> Iterator[Finding]:
+    for name, triples in dataset.splits.items():
+        distinct = triples.distinct()
+        if len(distinct) < len(triples):
+            rows, counts = np.unique(triples.rows, axis=0, return_counts=True)
+            yield Finding(
+                "duplicates",
+                "warning",
+                len(triples) - len(distinct),
+                f"{_counted(len(triples) - len(distinct), 'repeated fact')} in {name}",
+                _fact(dataset, Triples(rows[counts > 1])),
+                "Nothing in train: they count once. In valid and test they count twice in every mean: remove them.",
+            )
+
+
+def _unseen(dataset: Dataset) -> Iterator[Finding]:
+    vocabulary = dataset.vocabulary
+    seen_entities, seen_relations = np.zeros(len(vocabulary.entities), bool), np.zeros(len(vocabulary.relations), bool)
+    seen_entities[dataset.train.heads] = seen_entities[dataset.train.tails] = True
+    seen_relations[dataset.train.relations] = True
+    for name, triples in (("valid", dataset.valid), ("test", dataset.test)):
+        new = ~(seen_entities[triples.heads] & seen_entities[triples.tails])
+        ids = np.unique(triples.rows[new][:, [0, 2]])
+        ids = ids[~seen_entities[ids]]
+        if len(ids):
+            yield Finding(
+                "unseen_entities",
+                "warning",
+                int(new.sum()),
+                f"{_counted(int(new.sum()), 'fact')} of {name} about entities that train does not have ({len(ids):,})",
+                vocabulary.entity_name(int(ids[0])),
+                "Expect no answer there from embeddings; rules need facts about them (pass a graph that has some).",
+            )
+        unknown = ~seen_relations[triples.relations]
+        if unknown.any():
+            relation = vocabulary.relation_name(int(triples.relations[unknown][0]))
+            yield Finding(
+                "unseen_relations",
+                "warning",
+                int(unknown.sum()),
+                f"{_counted(int(unknown.sum()), 'fact')} of {name} with a relation that train does not have",
+                relation,
+                "Nothing can be learned about it: move some of its facts to train, or leave it out.",
+            )
+
+
+def _self_loops(dataset: Dataset) -> Iterator[Finding]:
+    everything = dataset.everything
+    loops = everything.take(everything.heads == everything.tails)
+    if len(loops):
+        yield Finding(
+            "self_loops",
+            "note",
+            len(loops),
+            f"{_counted(len(loops), 'fact')} from an entity to itself",
+            _fact(dataset, loops),
+            "No path with distinct entities leads there: rules don't predict them. Remove them if they mean nothing.",
+        )
+
+
+def _names(dataset: Dataset) -> Iterator[Finding]:
+    for what, names in (("entity", dataset.vocabulary.entities), ("relation", dataset.vocabulary.relations)):
+        table = names.table
+        spaced = table.filter(table != table.str.strip_chars())
+        if len(spaced):
+            yield Finding(
+                "whitespace_names",
+                "warning",
+                len(spaced),
+                f"{_counted(len(spaced), f'{what} name')} with white space at the beginning or the end",
+                repr(spaced[0]),
+                "The same thing may be there twice, with and without: strip the names.",
+            )
+        short = table.filter(table.str.len_chars() == 1)
+        if len(short):
+            yield Finding(
+                "short_names",
+                "warning",
+                len(short),
+                f"{_counted(len(short), f'{what} name')} of one character",
+                repr(short[0]),
+                "Look whether the right columns were read; otherwise nothing.",
+            )
+
+
+def _single_fact_relations(dataset: Dataset) -> Iterator[Finding]:
+    counts = np.bincount(dataset.train.distinct().relations, minlength=len(dataset.vocabulary.relations))
+    single = np.flatnonzero(counts == 1)
+    if len(single):
+        yield Finding(
+            "single_fact_relations",
+            "note",
+            len(single),
+            f"{_counted(len(single), 'relation')} with a single fact in train",
+            dataset.vocabulary.relation_name(int(single[0])),
+            "No rule can be trusted on one fact: merge them with others, or expect nothing.",
+        )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _fact(dataset: Dataset, triples: Triples) -> str:
+    head, relation, tail = dataset.vocabulary.decode(triples.take(np.array([0]))).row(0)[:3]
+    return f"{head} {relation} {tail}"
+
+
+CHECKS = (
+    _same_fact_in_two_splits,
+    _twins,
+    _duplicates,
+    _unseen,
+    _self_loops,
+    _names,
+    _single_fact_relations,
+)

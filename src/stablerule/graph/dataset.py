@@ -1,0 +1,108 @@
+"""Train, valid and test over one vocabulary."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from stablerule.errors import InputError, OptionError
+from stablerule.graph.graph import Graph
+from stablerule.graph.interning import Interner
+from stablerule.graph.packing import sort_distinct
+from stablerule.graph.triples import Triples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from stablerule.graph.vocabulary import Vocabulary
+
+SPLITS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """What a user brings: facts to learn from, facts to choose by, facts to be judged by.
+
+    `notes` says what was left out or looked odd while reading; `prefixes` are those that shortened RDF names.
+
+    >>> dataset = Dataset.from_names("tiny", train=[("Paris", "capital_of", "France")])
+    >>> dataset
+    Dataset('tiny', 2 entities, 1 relations, train 1, valid 0, test 0)
+    >>> dataset.frame("train").rows()
+    [('Paris', 'capital_of', 'France')]
+    """
+
+    name: str
+    vocabulary: Vocabulary
+    train: Triples
+    valid: Triples
+    test: Triples
+    notes: tuple[str, ...] = ()
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_names(
+        cls,
+        name: str,
+        train: Iterable[tuple[str, str, str]],
+        valid: Iterable[tuple[str, str, str]] = (),
+        test: Iterable[tuple[str, str, str]] = (),
+    ) -> Dataset:
+        """Make a dataset from lists of (head, relation, tail)."""
+        interner = Interner()
+        schema = {"head": pl.String, "relation": pl.String, "tail": pl.String}
+        parts = [interner.add(pl.DataFrame(list(split), schema=schema, orient="row")) for split in (train, valid, test)]
+        if not len(parts[0]):
+            raise InputError(f"Dataset {name!r} has no training facts.")
+        vocabulary, renumbering = interner.finish()
+        final_train, final_valid, final_test = (renumbering.apply(part) for part in parts)
+        return cls(name, vocabulary, final_train, final_valid, final_test)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph of the training facts, which is what a model may see."""
+        return Graph.build(self.train, self.vocabulary, self.name)
+
+    @property
+    def splits(self) -> dict[str, Triples]:
+        """The three parts by name."""
+        return {"train": self.train, "valid": self.valid, "test": self.test}
+
+    @property
+    def everything(self) -> Triples:
+        """All facts of all splits."""
+        return Triples.concat(self.train, self.valid, self.test)
+
+    def split(self, name: str) -> Triples:
+        """Return one of the three parts."""
+        if name not in SPLITS:
+            raise OptionError(f"Argument 'split' must be one of {', '.join(SPLITS)}, got {name!r}.")
+        return self.splits[name]
+
+    def frame(self, split: str) -> pl.DataFrame:
+        """Return a split as a frame of names with the columns head, relation, tail and the optional ones."""
+        return self.vocabulary.decode(self.split(split))
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of the facts by name and split, whatever their order, repetition and file format."""
+        digest = hashlib.sha256()
+        for names in (self.vocabulary.entities, self.vocabulary.relations):
+            # Lengths first, so that no two lists of names run together into the same bytes.
+            digest.update(names.table.str.len_bytes().to_numpy().astype("<u4").tobytes())
+            digest.update("".join(names).encode())
+        for part in self.splits.values():
+            facts = part.rows[sort_distinct(part.relations, part.heads, part.tails).first]
+            digest.update(np.int64(len(facts)).astype("<i8").tobytes())
+            digest.update(facts.astype("<i4").tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        vocabulary, sizes = self.vocabulary, ", ".join(f"{n} {len(t):,}" for n, t in self.splits.items())
+        counts = f"{len(vocabulary.entities):,} entities, {len(vocabulary.relations):,} relations"
+        return f"Dataset({self.name!r}, {counts}, {sizes})"

@@ -1,0 +1,222 @@
+"""The graph that is walked: plain sorted arrays."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.errors import InputError, ReadError
+from stablerule.graph.packing import Packing, sort_rows
+from stablerule.graph.triples import Ids, Offsets, Triples
+from stablerule.graph.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """A set of facts, each stored with its inverse, as contiguous read-only arrays.
+
+    With T distinct facts, E entities and R relations, in bytes:
+
+    ============== ========= ===== ====================================================================
+    offsets        (E + 1,)  8 E   edges and links of entity h stand at offsets[h]:offsets[h + 1]
+    edge_relations (2T,)     8 T   sorted by (head, relation, tail): "where does r lead from h"
+    edge_tails     (2T,)     8 T
+    link_tails     (2T,)     8 T   sorted by (head, tail, relation): "which relations link a and b"
+    link_relations (2T,)     8 T
+    fact_offsets   (R + 1,)  8 R   facts of relation r stand at fact_offsets[r]:fact_offsets[r + 1]
+    fact_heads     (T,)      4 T   sorted by (relation, head, tail), without inverses
+    fact_tails     (T,)      4 T
+    ============== ========= ===== ====================================================================
+
+    That is 40 bytes a fact and 8 an entity, whatever the number of relations. Compiled kernels take the arrays as
+    they are; `open` maps them from disk, so that several processes share one copy.
+
+    >>> from stablerule.graph import Dataset
+    >>> graph = Dataset.from_names("tiny", train=[("a", "likes", "b"), ("b", "likes", "c"), ("a", "knows", "b")]).graph
+    >>> graph
+    Graph('tiny', 3 entities, 2 relations, 3 facts)
+    >>> [graph.vocabulary.relation_name(r) for r in graph.relations_between(1, 0)]
+    ['~knows', '~likes']
+    """
+
+    vocabulary: Vocabulary
+    offsets: Offsets
+    edge_relations: Ids
+    edge_tails: Ids
+    link_tails: Ids
+    link_relations: Ids
+    fact_offsets: Offsets
+    fact_heads: Ids
+    fact_tails: Ids
+    name: str = "graph"
+
+    @classmethod
+    def build(cls, triples: Triples, vocabulary: Vocabulary, name: str = "graph") -> Graph:
+        """Sort the facts every way that is needed; repeated facts count once."""
+        entities, relations = len(vocabulary.entities), len(vocabulary.relations)
+        _check_ids(triples, entities, relations)
+        labels, heads, tails = sort_rows(
+            triples.relations, triples.heads, triples.tails, (relations, entities, entities), distinct=True
+        )
+        # Each fact twice: as it is, and as its inverse.
+        starts = np.concatenate([heads, tails])
+        steps = np.concatenate([labels, labels + np.int32(relations)])
+        ends = np.concatenate([tails, heads])
+        _, edge_relations, edge_tails = sort_rows(starts, steps, ends, (entities, 2 * relations, entities))
+        _, link_tails, link_relations = sort_rows(starts, ends, steps, (entities, entities, 2 * relations))
+        return cls(
+            vocabulary=vocabulary,
+            offsets=_offsets(starts, entities),
+            edge_relations=_read_only(edge_relations),
+            edge_tails=_read_only(edge_tails),
+            link_tails=_read_only(link_tails),
+            link_relations=_read_only(link_relations),
+            fact_offsets=_offsets(labels, relations),
+            fact_heads=_read_only(heads),
+            fact_tails=_read_only(tails),
+            name=name,
+        )
+
+    @property
+    def n_entities(self) -> int:
+        """E, isolated ones included."""
+        return len(self.vocabulary.entities)
+
+    @property
+    def n_relations(self) -> int:
+        """R, inverses not counted: relation ids run to 2R."""
+        return len(self.vocabulary.relations)
+
+    @property
+    def n_facts(self) -> int:
+        """T, inverses and repetitions not counted."""
+        return len(self.fact_heads)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays; the names are not counted."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name."""
+        return {f.name: a for f in fields(self) if isinstance(a := getattr(self, f.name), np.ndarray)}
+
+    @property
+    def degrees(self) -> Offsets:
+        """Edges at each entity, inverses included (a self-loop counts twice)."""
+        return np.diff(self.offsets)
+
+    def inverse(self, relation: int) -> int:
+        """`~r`; the inverse of an inverse is the relation itself."""
+        return (relation + self.n_relations) % (2 * self.n_relations)
+
+    def edges(self, head: int) -> tuple[Ids, Ids]:
+        """Return relations and tails of all edges at an entity, sorted by relation."""
+        at = slice(self.offsets[head], self.offsets[head + 1])
+        return self.edge_relations[at], self.edge_tails[at]
+
+    def tails(self, head: int, relation: int) -> Ids:
+        """Where a relation (or an inverse) leads from an entity, sorted."""
+        relations, tails = self.edges(head)
+        return tails[np.searchsorted(relations, relation) : np.searchsorted(relations, relation, "right")]
+
+    def relations_between(self, head: int, tail: int) -> Ids:
+        """All relation ids, inverses included, that link one entity to another, sorted."""
+        at = slice(self.offsets[head], self.offsets[head + 1])
+        tails = self.link_tails[at]
+        return self.link_relations[at][np.searchsorted(tails, tail) : np.searchsorted(tails, tail, "right")]
+
+    def facts(self, relation: int) -> tuple[Ids, Ids]:
+        """Heads and tails of all facts of a relation or an inverse."""
+        plain = relation % self.n_relations
+        at = slice(self.fact_offsets[plain], self.fact_offsets[plain + 1])
+        pair = self.fact_heads[at], self.fact_tails[at]
+        return pair if plain == relation else pair[::-1]
+
+    @cached_property
+    def triples(self) -> Triples:
+        """All facts as rows, sorted by (relation, head, tail)."""
+        relations = np.repeat(np.arange(self.n_relations, dtype=np.int32), np.diff(self.fact_offsets))
+        return Triples(np.stack([self.fact_heads, relations, self.fact_tails], axis=1))
+
+    def contains(self, triples: Triples) -> NDArray[np.bool_]:
+        """Tell which of these triples are facts of the graph."""
+        ours, theirs = self.triples, triples
+        packing = Packing.of(self.n_relations, self.n_entities, self.n_entities)
+        if not packing.fits:
+            known = {tuple(row) for row in ours.rows.tolist()}
+            return np.fromiter((tuple(row) in known for row in theirs.rows.tolist()), bool, len(theirs))
+        keys = packing.pack(ours.relations, ours.heads, ours.tails)
+        asked = packing.pack(theirs.relations, theirs.heads, theirs.tails)
+        if not len(keys):
+            return np.zeros(len(asked), bool)
+        at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+        found: NDArray[np.bool_] = keys[at] == asked
+        return found
+
+    def write_into(self, folder: Path) -> None:
+        """Write the arrays into an existing folder, one .npy each; `io.save_graph` makes the folder safely."""
+        for name, array in self.arrays.items():
+            np.save(folder / f"{name}.npy", array)
+        self.vocabulary.write_into(folder)
+        index = {"format": FORMAT, "name": self.name, "arrays": {n: len(a) for n, a in self.arrays.items()}}
+        (folder / "graph.json").write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def open(cls, folder: Path) -> Graph:
+        """Map what `write_into` wrote into memory. Nothing is copied, and processes share the pages."""
+        try:
+            index = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
+            if index["format"] > FORMAT:
+                raise ReadError(
+                    f"written by a newer version (format {index['format']}, this one reads up to {FORMAT}). "
+                    "Upgrade with: pip install -U stablerule",
+                    path=folder,
+                )
+            arrays = {n: np.asarray(np.load(folder / f"{n}.npy", mmap_mode="r")) for n in index["arrays"]}
+            vocabulary = Vocabulary.load(folder)
+            graph = cls(vocabulary=vocabulary, name=index["name"], **arrays)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ReadError(f"not a saved graph, or a damaged one ({error}). Save it again.", path=folder) from error
+        lengths = {n: len(a) for n, a in graph.arrays.items()}
+        if lengths != index["arrays"] or len(graph.offsets) != graph.n_entities + 1:
+            raise ReadError("a damaged graph: its arrays do not fit together. Save it again.", path=folder)
+        return graph
+
+    def __repr__(self) -> str:
+        counts = f"{self.n_entities:,} entities, {self.n_relations:,} relations, {self.n_facts:,} facts"
+        return f"Graph({self.name!r}, {counts})"
+
+
+def _check_ids(triples: Triples, entities: int, relations: int) -> None:
+    for what, ids, size in (
+        ("head", triples.heads, entities),
+        ("relation", triples.relations, relations),
+        ("tail", triples.tails, entities),
+    ):
+        if len(ids) and (ids.min() < 0 or ids.max() >= size):
+            bad = int(ids.min() if ids.min() < 0 else ids.max())
+            raise InputError(f"A {what} id must be in 0..{size - 1}, got {bad}. Use the vocabulary of these triples.")
+
+
+def _offsets(ids: Ids, size: int) -> Offsets:
+    """(size + 1,): where the run of each id begins in the sorted order."""
+    counts = np.bincount(ids, minlength=size)
+    return _read_only(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,55 @@
+"""One set of facts becomes train, valid and test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stablerule.errors import OptionError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph.triples import Triples
+
+
+def split_triples(
+    triples: Triples, ratios: tuple[float, float, float], seed: int = 0
+) -> tuple[Triples, Triples, Triples]:
+    """Split distinct facts by ratio, so that train knows every entity and every relation.
+
+    The facts that train needs for that are set aside first, and the rest is dealt out at random: a share of valid or
+    test that would need them comes out smaller than asked. Repeated facts are taken once, so no fact is in two parts.
+
+    >>> from stablerule.graph import Triples
+    >>> rows = np.array([[i, 0, j] for i in range(10) for j in range(10)])
+    >>> [len(part) for part in split_triples(Triples(rows), (0.8, 0.1, 0.1))]
+    [80, 10, 10]
+    """
+    if len(ratios) != 3 or not all(0 <= r <= 1 for r in ratios) or abs(sum(ratios) - 1) > 1e-6 or ratios[0] <= 0:
+        raise OptionError(
+            f"Argument 'split' must be three shares for train, valid and test that add up to 1 "
+            f"(such as 0.8, 0.1, 0.1), got {ratios}."
+        )
+    facts = triples.distinct()
+    order = np.random.default_rng(seed).permutation(len(facts))
+    needed = _first_of_each(facts, order)
+    dealt = order[~needed[order]]
+    held_out = min(len(dealt), len(facts) - round(ratios[0] * len(facts)))
+    share = ratios[2] / (ratios[1] + ratios[2]) if held_out else 0
+    n_test = round(held_out * share)
+    which = np.zeros(len(facts), np.int8)
+    which[dealt[:n_test]] = 2
+    which[dealt[n_test:held_out]] = 1
+    train, valid, test = (facts.take(which == part) for part in range(3))
+    return train, valid, test
+
+
+def _first_of_each(facts: Triples, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Mark, in a random order, the first fact in which each entity and each relation occurs."""
+    needed = np.zeros(len(facts), bool)
+    for ids in (np.stack([facts.heads, facts.tails], 1)[order].ravel(), np.repeat(facts.relations[order], 2)):
+        _, first = np.unique(ids, return_index=True)
+        needed[order[first // 2]] = True
+    return needed

@@ -1,0 +1,115 @@
+"""The only place where names become ids and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from stablerule.errors import InputError, UnknownEntity, UnknownRelation
+from stablerule.graph.names import Names
+from stablerule.graph.triples import Triples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+INVERSE = "~"
+TABLES = ("entities", "relations", "sources")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names of entities, relations and sources.
+
+    With R relations there are 2R relation ids: `~r`, the inverse of `r`, has the id of `r` plus R.
+
+    >>> vocabulary = Vocabulary(Names(["Paris", "France"]), Names(["capital_of"]))
+    >>> vocabulary.relation_id("~capital_of"), vocabulary.relation_name(1)
+    (1, '~capital_of')
+    >>> vocabulary.entity_id("Pariss")
+    Traceback (most recent call last):
+    ...
+    stablerule.errors.UnknownEntity: No entity 'Pariss' among 2 entities. Closest: 'Paris'.
+    """
+
+    entities: Names
+    relations: Names
+    sources: Names = field(default_factory=Names)
+
+    def __post_init__(self) -> None:
+        clash = self.relations.table.filter(self.relations.table.str.starts_with(INVERSE))
+        if len(clash):
+            raise InputError(
+                f"Relation {clash[0]!r} begins with {INVERSE!r}, which spells an inverse here. Rename it in the data."
+            )
+
+    def entity_id(self, name: str) -> int:
+        """Return the id of an entity; an unknown one is an error that says the closest names."""
+        found = self.entities.id_of(name)
+        if found is None:
+            raise UnknownEntity(
+                f"No entity {name!r} among {len(self.entities):,} entities.{self.entities.closest(name)}"
+            )
+        return found
+
+    def relation_id(self, name: str) -> int:
+        """Return the id of a relation or of an inverse (`~name`); an unknown one is an error."""
+        plain = name.removeprefix(INVERSE)
+        found = self.relations.id_of(plain)
+        if found is None:
+            raise UnknownRelation(
+                f"No relation {plain!r} among {len(self.relations):,} relations.{self.relations.closest(plain)}"
+            )
+        return found if plain == name else found + len(self.relations)
+
+    def entity_name(self, entity: int) -> str:
+        """Return the name of an entity."""
+        return self.entities[entity]
+
+    def relation_name(self, relation: int) -> str:
+        """Return the name of a relation id; those from R on are inverses."""
+        count = len(self.relations)
+        return self.relations[relation] if relation < count else INVERSE + self.relations[relation - count]
+
+    def decode(self, triples: Triples) -> pl.DataFrame:
+        """Triples -> a frame of names with the columns head, relation, tail, and the optional ones."""
+        columns = {
+            "head": self.entities.names_of(triples.heads),
+            "relation": self.relations.names_of(triples.relations),
+            "tail": self.entities.names_of(triples.tails),
+        }
+        if triples.weight is not None:
+            columns["weight"] = pl.Series(triples.weight)
+        if triples.source is not None:
+            columns["source"] = self.sources.names_of(triples.source)
+        if triples.time is not None:
+            columns["time"] = pl.Series(triples.time)
+        return pl.DataFrame({name: series.alias(name) for name, series in columns.items()})
+
+    def encode(self, frame: pl.DataFrame) -> Triples:
+        """Turn a frame of names into Triples; an unknown name is an error that says the closest ones.
+
+        Optional columns are not looked at: this is for questions, not for facts.
+        """
+        heads, tails = (self.entities.ids_of(frame[c]) for c in ("head", "tail"))
+        relations = self.relations.ids_of(frame["relation"])
+        for ids, column, look_up in (
+            (heads, "head", self.entity_id),
+            (relations, "relation", self.relation_id),
+            (tails, "tail", self.entity_id),
+        ):
+            if (ids < 0).any():
+                look_up(frame[column][int((ids < 0).argmax())])
+        return Triples(np.stack([heads, relations, tails], axis=1))
+
+    def write_into(self, folder: Path) -> None:
+        """Write one Arrow file per table into an existing folder."""
+        for part in TABLES:
+            getattr(self, part).table.to_frame().write_ipc(folder / f"{part}.arrow", compression="uncompressed")
+
+    @classmethod
+    def load(cls, folder: Path) -> Vocabulary:
+        """Read what `write_into` wrote."""
+        return cls(*(Names.from_sorted(pl.read_ipc(folder / f"{part}.arrow")["name"]) for part in TABLES))

@@ -1,0 +1,183 @@
+"""N-Triples, Turtle and N-Quads, read and written by pyoxigraph."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+import polars as pl
+
+from stablerule.errors import MissingExtra, ReadError, WriteError
+from stablerule.io.files import open_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from stablerule.io.options import ReadOptions
+
+FORMATS = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".nq": "N_QUADS"}
+BATCH = 200_000
+NOT_IN_IRIS = re.compile(r"[\x00-\x20<>\"{}|\\^`%]")
+ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*\Z")
+
+
+def _pyoxigraph() -> Any:
+    try:
+        import pyoxigraph  # noqa: PLC0415  # an extra: only those who bring RDF need it
+    except ImportError as error:
+        raise MissingExtra("Reading and writing RDF", package="pyoxigraph", extra="rdf") from error
+    return pyoxigraph
+
+
+@dataclass
+class RdfReader:
+    """Reads one RDF file; names are full IRIs until `Shortening` is applied to the finished vocabulary."""
+
+    path: Path
+    suffix: str
+    options: ReadOptions
+    prefixes: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def read(self) -> Iterator[pl.DataFrame]:
+        """Yield frames; a named graph, as N-Quads have them, becomes the source of the fact."""
+        ox = _pyoxigraph()
+        with open_bytes(self.path) as stream:
+            try:
+                yield from self._frames(ox, ox.parse(stream, format=getattr(ox.RdfFormat, FORMATS[self.suffix])))
+            except SyntaxError as error:
+                raise ReadError(f"not valid RDF: {error.msg}.", path=self.path, line=error.lineno) from error
+            except UnicodeDecodeError as error:
+                raise ReadError(f"not UTF-8: {error.reason}.", path=self.path) from error
+
+    def _frames(self, ox: Any, parser: Any) -> Iterator[pl.DataFrame]:
+        literals = quoted = found = 0
+        with_source = self.suffix == ".nq"
+        rows: list[tuple[str, ...]] = []
+        for quad in parser:
+            if isinstance(quad.subject, ox.Triple) or isinstance(quad.object, ox.Triple):
+                quoted += 1
+                continue
+            if isinstance(quad.object, ox.Literal):
+                literals += 1
+                if self.options.literals == "drop":
+                    continue
+            row = (_name(ox, quad.subject), quad.predicate.value, _name(ox, quad.object))
+            rows.append((*row, _name(ox, quad.graph_name)) if with_source else row)
+            if len(rows) == BATCH:
+                found += len(rows)
+                yield _frame(rows, with_source=with_source)
+                rows = []
+        self.prefixes = dict(parser.prefixes)
+        if rows:
+            yield _frame(rows, with_source=with_source)
+        if literals and self.options.literals == "drop":
+            self.notes.append(
+                f"{self.path}: {literals:,} facts with a literal as tail were left out. Keep them with literals='keep'."
+            )
+        if quoted:
+            self.notes.append(f"{self.path}: {quoted:,} statements about statements were left out.")
+        if not found + len(rows):
+            raise ReadError("no triples between entities in it.", path=self.path)
+
+
+def _frame(rows: list[tuple[str, ...]], *, with_source: bool) -> pl.DataFrame:
+    names = ("head", "relation", "tail", "source") if with_source else ("head", "relation", "tail")
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+
+
+def _name(ox: Any, term: Any) -> str:
+    """IRIs by their text, the rest as N-Triples spells it: `_:b0`, `"text"@en`."""
+    if isinstance(term, ox.DefaultGraph):
+        return "default"
+    return str(term.value) if isinstance(term, ox.NamedNode) else str(term)
+
+
+@dataclass(frozen=True)
+class Shortening:
+    """From IRIs to short names and back: `http://example.org/Paris` is `ex:Paris` where ex is known.
+
+    A name is only shortened where `expand` gives the IRI back, so two IRIs never get the same name.
+
+    >>> names = Shortening({"ex": "http://example.org/"}, base="http://other.org/")
+    >>> names.shorten(pl.Series(["http://example.org/Paris", "http://other.org/New%20York", "urn:x"])).to_list()
+    ['ex:Paris', 'New York', 'urn:x']
+    >>> names.expand("ex:Paris"), names.expand("New York")
+    ('http://example.org/Paris', 'http://other.org/New%20York')
+    """
+
+    prefixes: Mapping[str, str]
+    base: str | None = None
+
+    def without_clashes(self, names: pl.Series) -> Shortening:
+        """Give up the prefixes that are also the scheme of some IRI: `ex:a` could then be read both ways."""
+        schemes = set(names.str.split(":").list.first().unique())
+        return Shortening({p: ns for p, ns in self.prefixes.items() if p not in schemes}, self.base)
+
+    def shorten(self, names: pl.Series) -> pl.Series:
+        """Shorten many names."""
+        return pl.Series(names.name, [self._shorten_one(name) for name in names], dtype=pl.String)
+
+    def _shorten_one(self, iri: str) -> str:
+        fitting = [(p, ns) for p, ns in self.prefixes.items() if iri.startswith(ns)]
+        candidates = [f"{p}:{iri[len(ns) :]}" for p, ns in sorted(fitting, key=lambda item: -len(item[1]))]
+        if self.base and iri.startswith(self.base):
+            candidates.append(unquote(iri[len(self.base) :]))
+        return next((short for short in candidates if self.expand(short) == iri), iri)
+
+    def expand(self, name: str) -> str | None:
+        """Return the IRI of a name, or None where it can't be one."""
+        if not name or name.startswith(('"', "_:")):
+            return None
+        prefix, colon, local = name.partition(":")
+        if colon and prefix in self.prefixes and not local.startswith("//"):
+            return self.prefixes[prefix] + local
+        if ABSOLUTE.match(name):
+            return name
+        return self.base + NOT_IN_IRIS.sub(lambda found: quote(found[0], safe=""), name) if self.base else None
+
+
+def write_rdf(
+    rows: Iterable[tuple[str, ...]], stream: IO[bytes], suffix: str, names: Shortening, *, path: Path
+) -> None:
+    """Write rows of names (a fourth one is the named graph); a name that is no IRI needs a base."""
+    ox = _pyoxigraph()
+    cache: dict[str, Any] = {}
+
+    def term(name: str) -> Any:
+        if name not in cache:
+            cache[name] = _term(ox, name, names, path)
+        return cache[name]
+
+    def quads() -> Iterator[Any]:
+        for head, relation, tail, *graph in rows:
+            parts = term(head), term(relation), term(tail)
+            if not isinstance(parts[1], ox.NamedNode) or isinstance(parts[0], ox.Literal):
+                raise WriteError(f"{path}: {head!r} {relation!r} {tail!r} can't be RDF: only a tail may be a literal.")
+            if suffix != ".nq":
+                yield ox.Triple(*parts)
+            else:
+                yield ox.Quad(*parts, ox.DefaultGraph() if graph in ([], ["default"]) else term(graph[0]))
+
+    prefixes = dict(names.prefixes) if suffix == ".ttl" else None
+    ox.serialize(quads(), stream, format=getattr(ox.RdfFormat, FORMATS[suffix]), prefixes=prefixes)
+
+
+def _term(ox: Any, name: str, names: Shortening, path: Path) -> Any:
+    try:
+        if name.startswith("_:"):
+            return ox.BlankNode(name[2:])
+        if name.startswith('"'):
+            line = f"<x:x> <x:x> {name} ."
+            return next(iter(ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES))).object
+        iri = names.expand(name)
+        if iri is not None:
+            return ox.NamedNode(iri)
+    except (ValueError, SyntaxError):
+        pass
+    raise WriteError(
+        f"{path}: {name!r} is not an IRI. Pass base= (such as 'https://example.org/') to make one of every name."
+    )

@@ -1,0 +1,100 @@
+"""How far apart two entities are, up to three steps: what no rule of that length can pass."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stablerule.errors import OptionError
+from stablerule.paths.compiling import compiled
+from stablerule.paths.threads import available_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Graph, Triples
+    from stablerule.graph.triples import Ids, Offsets
+
+FARTHEST = 3
+FAR = np.int8(FARTHEST + 1)
+
+
+def pair_distances(
+    graph: Graph, heads: Ids, tails: Ids, *, progress: Callable[[int], None] | None = None
+) -> NDArray[np.int8]:
+    """Steps on the shortest way from each head to its tail, in any direction of the edges; 4 where more than 3.
+
+    The entities of a shortest way are distinct, so this is also the length of the shortest rule body that can link the
+    pair. A pair of an entity with itself has no such way: it counts as far.
+
+    >>> from stablerule.graph import Dataset
+    >>> chain = [("a", "r", "b"), ("c", "r", "b"), ("c", "r", "d"), ("e", "r", "d")]
+    >>> graph = Dataset.from_names("chain", train=chain).graph
+    >>> pair_distances(graph, np.array([0, 0, 0, 0, 0]), np.array([1, 2, 3, 4, 0])).tolist()
+    [1, 2, 3, 4, 4]
+    """
+    if len(heads) != len(tails):
+        raise OptionError(
+            f"Arguments 'heads' and 'tails' must have the same length, got {len(heads)} and {len(tails)}."
+        )
+    result = np.full(len(heads), FAR, np.int8)
+    # Pairs with the same tail together: the ball around the tail is then drawn once.
+    order = np.argsort(tails, kind="stable")
+    parts = np.array_split(order, max(1, min(len(order) // 64, 8 * available_cores())))
+    reach = graph.offsets, graph.link_tails
+
+    def run(part: NDArray[np.int64]) -> None:
+        result[part] = _distances(*reach, heads[part].astype(np.int32), tails[part].astype(np.int32))
+        if progress:
+            progress(len(part))
+
+    with ThreadPoolExecutor(available_cores()) as pool:
+        for done in [pool.submit(run, part) for part in parts]:
+            done.result()
+    return result
+
+
+def count_within(graph: Graph, triples: Triples) -> dict[int, int]:
+    """Return how many of these triples have head and tail within 1, 2 and 3 steps in the graph."""
+    distances = pair_distances(graph, triples.heads, triples.tails)
+    return {steps: int((distances <= steps).sum()) for steps in range(1, FARTHEST + 1)}
+
+
+@compiled
+def _distances(offsets: Offsets, neighbours: Ids, heads: Ids, tails: Ids) -> NDArray[np.int8]:
+    """(n,): the graph's edges run both ways, so the ball around a tail is reached from the head as well."""
+    near = np.full(len(offsets) - 1, np.int32(-1))  # the tail whose neighbour an entity is
+    result = np.full(len(heads), np.int8(4))
+    marked = -1
+    for i in range(len(heads)):
+        head, tail = heads[i], tails[i]
+        if head == tail:
+            continue
+        if tail != marked:
+            for e in range(offsets[tail], offsets[tail + 1]):
+                near[neighbours[e]] = tail
+            marked = tail
+        if near[head] == tail:
+            result[i] = 1
+            continue
+        steps = 4
+        for e in range(offsets[head], offsets[head + 1]):
+            middle = neighbours[e]
+            if near[middle] == tail:
+                steps = 2
+                break
+        if steps > 2:
+            for e in range(offsets[head], offsets[head + 1]):
+                middle = neighbours[e]
+                for f in range(offsets[middle], offsets[middle + 1]):
+                    if near[neighbours[f]] == tail:
+                        steps = 3
+                        break
+                if steps == 3:
+                    break
+        result[i] = steps
+    return result

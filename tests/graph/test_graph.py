@@ -1,0 +1,146 @@
+"""The graph against plain sets of tuples."""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from stablerule import Dataset, Graph, Triples, open_graph, save_graph
+from stablerule.errors import InputError, ReadError
+from stablerule.graph import packing
+from tests.worlds import Fact, fact_lists, random_graph
+
+
+def directed(facts: list[Fact]) -> set[Fact]:
+    """Every fact and its inverse, by name."""
+    return {*facts, *((t, f"~{r}", h) for h, r, t in facts)}
+
+
+@given(fact_lists)
+def test_adjacency_holds_exactly_the_facts_and_their_inverses(facts: list[Fact]) -> None:
+    graph = Dataset.from_names("g", train=facts).graph
+    words = graph.vocabulary
+    expected = directed(facts)
+    by_relation, by_tail = set(), set()
+    for head in range(graph.n_entities):
+        for relation in range(2 * graph.n_relations):
+            for tail in graph.tails(head, relation).tolist():
+                by_relation.add((words.entity_name(head), words.relation_name(relation), words.entity_name(tail)))
+        for tail in range(graph.n_entities):
+            for relation in graph.relations_between(head, tail).tolist():
+                by_tail.add((words.entity_name(head), words.relation_name(relation), words.entity_name(tail)))
+    assert by_relation == expected
+    assert by_tail == expected
+    assert graph.n_facts == len(set(facts))
+    assert graph.degrees.sum() == 2 * graph.n_facts
+
+
+@given(fact_lists)
+def test_edges_are_sorted_and_facts_of_an_inverse_are_swapped(facts: list[Fact]) -> None:
+    graph = Dataset.from_names("g", train=facts).graph
+    for head in range(graph.n_entities):
+        relations, tails = graph.edges(head)
+        assert sorted(zip(relations.tolist(), tails.tolist(), strict=True)) == list(zip(relations, tails, strict=True))
+    for relation in range(graph.n_relations):
+        heads, tails = graph.facts(relation)
+        back = graph.facts(graph.inverse(relation))
+        assert np.array_equal(heads, back[1])
+        assert np.array_equal(tails, back[0])
+        assert graph.inverse(graph.inverse(relation)) == relation
+
+
+@given(fact_lists, fact_lists)
+def test_contains_agrees_with_a_set(known: list[Fact], asked: list[Fact]) -> None:
+    dataset = Dataset.from_names("g", train=known, test=asked)
+    expected = [fact in set(known) for fact in asked]
+    assert dataset.graph.contains(dataset.test).tolist() == expected
+
+
+def test_rows_that_do_not_fit_into_63_bits_give_the_same_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = random_graph(0)
+    monkeypatch.setattr(packing.Packing, "fits", property(lambda _: False))
+    plain = random_graph(0)
+    for name, array in packed.arrays.items():
+        assert np.array_equal(array, plain.arrays[name]), name
+    assert plain.contains(plain.triples).all()
+
+
+def test_memory_stays_below_48_bytes_a_fact_and_24_an_entity() -> None:
+    graph = random_graph(1, entities=500, relations=40, count=3000)
+    assert graph.nbytes == sum(array.nbytes for array in graph.arrays.values())
+    assert graph.nbytes <= 48 * graph.n_facts + 24 * graph.n_entities
+
+
+def test_many_entities_and_relations_need_no_table_of_both() -> None:
+    """Five million entities by 800 relations would be 16 GB as a table; the arrays here are a few megabytes."""
+    entities, relations = 50_000, 800
+    rng = np.random.default_rng(0)
+    names = [(f"e{h}", f"r{i % relations}", f"e{t}") for i, (h, t) in enumerate(rng.integers(entities, size=(2000, 2)))]
+    graph = Dataset.from_names("wide", train=names).graph
+    assert max(array.size for array in graph.arrays.values()) <= max(2 * graph.n_facts, graph.n_entities + 1)
+
+
+def test_arrays_are_read_only() -> None:
+    graph = random_graph(2)
+    for array in graph.arrays.values():
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        graph.triples.rows[0, 0] = 1
+
+
+def test_an_entity_without_training_facts_has_degree_zero() -> None:
+    dataset = Dataset.from_names("g", train=[("a", "r", "b")], test=[("c", "r", "a")])
+    assert dataset.graph.degrees.tolist() == [1, 1, 0]
+    assert dataset.graph.tails(2, 0).tolist() == []
+
+
+def test_ids_beyond_the_vocabulary_are_refused() -> None:
+    words = Dataset.from_names("g", train=[("a", "r", "b")]).vocabulary
+    with pytest.raises(InputError, match=r"head id must be in 0\.\.1, got 7"):
+        Graph.build(Triples(np.array([[7, 0, 1]])), words)
+    with pytest.raises(InputError, match="relation id"):
+        Graph.build(Triples(np.array([[0, -1, 1]])), words)
+
+
+def test_a_saved_graph_opens_as_the_same_graph(tmp_path: Path) -> None:
+    graph = random_graph(3)
+    save_graph(graph, tmp_path / "g")
+    opened = open_graph(tmp_path / "g")
+    for name, array in graph.arrays.items():
+        assert np.array_equal(array, opened.arrays[name])
+        assert isinstance(opened.arrays[name].base, np.memmap)
+    assert opened.vocabulary == graph.vocabulary
+    assert repr(opened) == repr(graph)
+
+
+def edges_of(folder: str) -> int:
+    return int(open_graph(folder).degrees.sum())
+
+
+def test_several_processes_open_one_graph(tmp_path: Path) -> None:
+    graph = random_graph(4)
+    save_graph(graph, tmp_path / "g")
+    with ProcessPoolExecutor(2, mp_context=mp.get_context("spawn")) as pool:
+        assert list(pool.map(edges_of, [str(tmp_path / "g")] * 2)) == [2 * graph.n_facts] * 2
+
+
+def test_a_foreign_damaged_or_future_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match="not a saved graph"):
+        open_graph(tmp_path)
+    save_graph(random_graph(5), tmp_path / "g")
+    index = tmp_path / "g" / "graph.json"
+    good = index.read_text()
+    index.write_text(good.replace('"format": 1', '"format": 99'))
+    with pytest.raises(ReadError, match="newer version"):
+        open_graph(tmp_path / "g")
+    index.write_text(good)
+    array = tmp_path / "g" / "edge_tails.npy"
+    array.write_bytes(array.read_bytes()[:-8])
+    with pytest.raises(ReadError, match="damaged"):
+        open_graph(tmp_path / "g")

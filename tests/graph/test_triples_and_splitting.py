@@ -1,0 +1,63 @@
+"""Rows with their optional columns, and how they are split."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stablerule import Dataset, Triples
+from stablerule.errors import InputError, OptionError
+from stablerule.graph import split_triples
+from tests.worlds import Fact, fact_lists
+
+
+@given(fact_lists)
+def test_distinct_keeps_the_first_of_each_in_order(facts: list[Fact]) -> None:
+    dataset = Dataset.from_names("g", train=facts)
+    weights = np.arange(len(facts), dtype=float)
+    distinct = Triples(dataset.train.rows, weight=weights).distinct()
+    expected = list(dict.fromkeys(facts))
+    assert dataset.vocabulary.decode(distinct).rows() == [(*f, facts.index(f)) for f in expected]
+
+
+def test_optional_columns_stay_with_their_rows() -> None:
+    rows = np.array([[0, 0, 1], [1, 0, 2]])
+    triples = Triples(rows, weight=np.array([0.5, 1.0]), source=np.array([3, 4], np.int32), time=np.array([1999, 2001]))
+    taken = triples.take(np.array([1]))
+    assert (taken.weight, taken.source, taken.time) == (np.array([1.0]), np.array([4]), np.array([2001]))
+    both = Triples.concat(triples, triples)
+    assert both.time is not None
+    assert both.time.tolist() == [1999, 2001, 1999, 2001]
+    assert Triples.concat(triples, Triples(rows)).weight is None
+    assert Triples.concat(triples, Triples.empty()) == triples
+    assert triples != Triples(rows)
+
+
+def test_a_column_of_the_wrong_length_is_refused() -> None:
+    with pytest.raises(InputError, match="'weight' must have one value per triple"):
+        Triples(np.array([[0, 0, 1]]), weight=np.array([1.0, 2.0]))
+
+
+@given(fact_lists, st.integers(0, 5), st.sampled_from([(0.8, 0.1, 0.1), (0.5, 0.25, 0.25), (0.6, 0.4, 0.0), (1, 0, 0)]))
+def test_a_split_is_a_partition_that_train_covers(
+    facts: list[Fact], seed: int, ratios: tuple[float, float, float]
+) -> None:
+    triples = Dataset.from_names("g", train=facts).train
+    parts = split_triples(triples, ratios, seed)
+    rows = [tuple(row) for part in parts for row in part.rows.tolist()]
+    assert sorted(rows) == sorted(set(map(tuple, triples.rows.tolist())))
+    train, valid, test = parts
+    for part in (valid, test):
+        assert set(part.rows[:, [0, 2]].ravel()) <= set(train.rows[:, [0, 2]].ravel())
+        assert set(part.relations) <= set(train.relations)
+    assert len(train) >= round(ratios[0] * len(rows))
+    again = split_triples(triples, ratios, seed)
+    assert all(one == two for one, two in zip(parts, again, strict=True))
+
+
+@pytest.mark.parametrize("ratios", [(0.8, 0.1), (0.8, 0.3, 0.1), (0, 0.5, 0.5), (1.2, -0.1, -0.1)])
+def test_shares_that_make_no_sense_are_refused(ratios: tuple[float, float, float]) -> None:
+    with pytest.raises(OptionError, match="three shares"):
+        split_triples(Triples(np.array([[0, 0, 1]])), ratios)
