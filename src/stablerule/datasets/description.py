@@ -1,0 +1,91 @@
+"""What is in a dataset, in the numbers that decide what can be learned from it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.paths import count_within
+
+if TYPE_CHECKING:
+    from stablerule.graph import Dataset
+
+
+@dataclass(frozen=True)
+class Degrees:
+    """Facts at an entity of the training graph, in either direction."""
+
+    median: float
+    mean: float
+    highest: int
+    highest_entity: str
+    without_facts: int
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Share of the pairs of a split that are linked within so many steps in the training graph."""
+
+    split: str
+    pairs: int
+    within: dict[int, float]
+
+
+@dataclass(frozen=True)
+class Description:
+    """See `describe`."""
+
+    name: str
+    entities: int
+    relations: int
+    facts: dict[str, int]
+    degrees: Degrees
+    frequent_relations: list[tuple[str, int]]
+    reach: Reach | None
+    graph_bytes: int
+    sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def describe(dataset: Dataset, *, relations: int = 10) -> Description:
+    """Count, measure degrees and reach, and tell the memory that the training graph takes.
+
+    The reach of the test pairs (of valid, where there is no test) is the ceiling for rules: a pair that is not linked
+    within three steps can't be found by a rule of length three.
+    """
+    graph, vocabulary = dataset.graph, dataset.vocabulary
+    degrees = graph.degrees
+    top = int(degrees.argmax())
+    counts = np.diff(graph.fact_offsets)
+    frequent = [r for r in np.argsort(-counts, kind="stable")[:relations].tolist() if counts[r]]
+    return Description(
+        name=dataset.name,
+        entities=graph.n_entities,
+        relations=graph.n_relations,
+        facts={name: len(triples) for name, triples in dataset.splits.items()},
+        degrees=Degrees(
+            median=float(np.median(degrees)),
+            mean=float(degrees.mean()),
+            highest=int(degrees[top]),
+            highest_entity=vocabulary.entity_name(top),
+            without_facts=int((degrees == 0).sum()),
+        ),
+        frequent_relations=[(vocabulary.relation_name(r), int(counts[r])) for r in frequent],
+        reach=_reach(dataset),
+        graph_bytes=graph.nbytes,
+        sha256=dataset.sha256,
+    )
+
+
+def _reach(dataset: Dataset) -> Reach | None:
+    for split in ("test", "valid"):
+        triples = dataset.split(split)
+        if len(triples):
+            within = count_within(dataset.graph, triples)
+            return Reach(split, len(triples), {steps: count / len(triples) for steps, count in within.items()})
+    return None

@@ -1,0 +1,150 @@
+"""A dataset by name: from a folder of yours, from the cache, or from the network."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import tarfile
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from platformdirs import user_cache_path
+
+from stablerule.datasets import catalog
+from stablerule.datasets.fetching import fetch
+from stablerule.errors import FetchError, InputError, ReadError
+from stablerule.graph import SPLITS, Dataset
+from stablerule.io import folder_beside, read_dataset
+from stablerule.io.reading import read_streams
+
+if TYPE_CHECKING:
+    from stablerule.datasets.catalog import Entry
+
+VARIABLE = "STABLERULE_DATA"
+
+
+def open_dataset(data: str | Path, **options: Any) -> Dataset:
+    """Open a dataset of the catalog by its name, or a file or folder by its path.
+
+    A plain word is looked up in the catalog first: write `./family` for a folder of that name. The options are those of
+    `read_dataset`, and for paths only.
+    """
+    text = str(data)
+    if text.lower() in catalog.CATALOG and not isinstance(data, Path):
+        if options:
+            raise InputError(
+                f"{text!r} is a dataset of the catalog and is read as it is, without {', '.join(options)}. "
+                f"For a file of that name write ./{text}"
+            )
+        return load(text)
+    if Path(data).exists() or isinstance(data, Path) or os.sep in text or Path(text).suffix:
+        return read_dataset(data, **options)
+    catalog.find(text)
+    raise AssertionError("unreachable: find raises for names that are not in the catalog")
+
+
+def load(name: str) -> Dataset:
+    """Load a dataset of the catalog, and check that it holds what it should.
+
+    Looks into the folder that the variable STABLERULE_DATA names (for NAME.tar.xz or a folder NAME), then into the
+    user's cache, then downloads it there.
+
+    >>> load("geography").vocabulary.entity_name(0) != ""
+    True
+    """
+    entry = catalog.find(name)
+    if entry.embedded:
+        return _embedded(entry)
+    dataset = _from_your_folder(entry) or _from_cache(entry)
+    return dataset if dataset is not None else _download(entry)
+
+
+def cache_folder() -> Path:
+    """Return the folder in which downloaded datasets are kept."""
+    return user_cache_path("stablerule") / "datasets"
+
+
+def _embedded(entry: Entry) -> Dataset:
+    with as_file(files("stablerule.datasets") / entry.name) as folder:
+        return _checked(read_dataset(folder, name=entry.name, comment=None), entry, str(folder))
+
+
+def _from_your_folder(entry: Entry) -> Dataset | None:
+    place = os.environ.get(VARIABLE)
+    if not place:
+        return None
+    if not Path(place).is_dir():
+        raise ReadError(f"the variable {VARIABLE} must name a folder, and this is none.", path=place)
+    archive, folder = Path(place) / f"{entry.name}.tar.xz", Path(place) / entry.name
+    if archive.is_file():
+        return _checked(_read_archive(archive, entry.name), entry, str(archive))
+    if folder.is_dir():
+        return _checked(read_dataset(folder, name=entry.name, comment=None), entry, str(folder))
+    return None
+
+
+def _from_cache(entry: Entry) -> Dataset | None:
+    folder = cache_folder() / entry.name
+    if not folder.is_dir():
+        return None
+    return _checked(read_dataset(folder, name=entry.name, comment=None), entry, str(folder))
+
+
+def _download(entry: Entry) -> Dataset:
+    where = (
+        f"Put {entry.name}.tar.xz, or a folder {entry.name} with train.txt, valid.txt and test.txt, into a folder and "
+        f"name that folder in the variable {VARIABLE}; or put the folder {entry.name} into {cache_folder()}."
+    )
+    if entry.address is None:
+        raise FetchError(f"{entry.name} has no public address. {where}")
+    target = cache_folder() / entry.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with folder_beside(target) as temporary:
+        try:
+            for split, names in entry.files.items():
+                for name in names:
+                    fetch(f"{entry.address}/{name}", temporary / f"{split}.txt")
+        except FetchError as error:
+            raise FetchError(f"{error} {where}") from error
+        dataset = read_dataset(temporary, name=entry.name, comment=None)
+        return _checked(dataset, entry, entry.address, FetchError)
+
+
+def _read_archive(path: Path, name: str) -> Dataset:
+    try:
+        with tarfile.open(path, "r:xz") as archive:
+            streams = {}
+            for split in SPLITS:
+                member = archive.extractfile(f"{name}/{split}.txt")
+                if member is None:
+                    raise ReadError(f"{name}/{split}.txt is not a file.", path=path)
+                streams[split] = (f"{path}:{name}/{split}.txt", member)
+            return read_streams(streams, name=name)
+    except KeyError as error:
+        raise ReadError(
+            f"expected {name}/train.txt, valid.txt and test.txt in it; {error.args[0]}.", path=path
+        ) from error
+    except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
+        raise ReadError(f"a damaged archive ({error}). Copy or download it again.", path=path) from error
+
+
+def _checked(
+    dataset: Dataset, entry: Entry, where: str, error: type[FetchError] | type[InputError] = InputError
+) -> Dataset:
+    """Hold a dataset against its row of the catalog."""
+    found = catalog.Counts(
+        len(dataset.vocabulary.entities),
+        len(dataset.vocabulary.relations),
+        *(len(triples) for triples in dataset.splits.values()),
+    )
+    if found != entry.counts:
+        raise error(
+            f"{where}: this is not {entry.name} as the catalog knows it: expected {entry.counts}, found {found}."
+        )
+    if entry.sha256 and dataset.sha256 != entry.sha256:
+        raise error(
+            f"{where}: the facts differ from those of {entry.name} (sha256 {dataset.sha256[:12]}..., "
+            f"expected {entry.sha256[:12]}...). Remove it and get it again, or read it by its path as data of your own."
+        )
+    return dataset

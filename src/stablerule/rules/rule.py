@@ -1,0 +1,257 @@
+"""A rule is a value: made once, compared, sorted, printed, and parsed back from its own text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import total_ordering
+from itertools import count, islice, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from stablerule.errors import OptionError, ReadError
+from stablerule.graph import INVERSE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Constants = tuple[str, str | None]
+
+ARROW = "<-"
+BETWEEN = "ABCDEFGHIJKLMNOPQRSTUVW"  # X and Y are the ends
+ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+QUOTED = r"'(?:[^'\\]|\\.)*'"
+NAME = re.compile(rf"{QUOTED}|[^\s()',\"\\]+")
+ARGUMENT = re.compile(rf"{QUOTED}|[A-Z][A-Z0-9]*")
+SPACES = re.compile(r"\s*")
+ESCAPED = re.compile(r"\\(u[0-9a-f]{4}|U[0-9a-f]{8}|.)", re.DOTALL)
+
+
+# `order=True` can't compare a rule without constants with one that has them, so the order is spelled out.
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """If the body holds for X and Y, so does the head relation.
+
+    A body is a chain of relations from X to Y; an inverse is spelled with `~`. The second kind of rule has
+    constants `(c, d)` and a body of one relation: it says r(X, c) when s(X, d), or when s(X, anything)
+    if d is None.
+
+    >>> print(Rule("nationality", ("born_in", "city_of")))
+    nationality(X, Y) <- born_in(X, A), city_of(A, Y)
+    >>> print(Rule("sibling_of", ("~parent_of", "parent_of")))
+    sibling_of(X, Y) <- parent_of(A, X), parent_of(A, Y)
+    >>> print(Rule("nationality", ("born_in",), constants=("France", "Paris")))
+    nationality(X, 'France') <- born_in(X, 'Paris')
+    >>> Rule.parse("nationality(X, 'France') <- born_in(X, A)")
+    Rule(head_relation='nationality', body=('born_in',), constants=('France', None))
+    """
+
+    head_relation: str
+    body: tuple[str, ...]
+    constants: Constants | None = None
+
+    def __post_init__(self) -> None:
+        check_relation("head_relation", self.head_relation)
+        if not isinstance(self.body, tuple) or not self.body:
+            must = "a tuple of at least one relation name"
+            raise OptionError(f"Argument 'body' of Rule must be {must}, got {self.body!r}.")
+        for relation in self.body:
+            check_relation("body", relation)
+        if self.constants is not None:
+            self._check_constants(self.constants)
+
+    def _check_constants(self, constants: object) -> None:
+        match constants:
+            case (str(tail), str() | None as near) if isinstance(constants, tuple) and tail and near != "":
+                pass
+            case _:
+                must = "None or a pair (name, name or None), no name empty"
+                raise OptionError(f"Argument 'constants' of Rule must be {must}, got {constants!r}.")
+        if len(self.body) != 1:
+            raise OptionError(
+                f"Argument 'body' of Rule must have one relation when there are constants, got {self.body!r}."
+            )
+
+    @property
+    def length(self) -> int:
+        """The number of steps in the body."""
+        return len(self.body)
+
+    def __lt__(self, other: Rule) -> bool:
+        if not isinstance(other, Rule):
+            return NotImplemented
+        return self._order < other._order
+
+    @property
+    def _order(self) -> tuple[object, ...]:
+        tail, near = self.constants or ("", None)
+        return self.head_relation, self.body, self.constants is not None, tail, near is not None, near or ""
+
+    def __str__(self) -> str:
+        if self.constants is None:
+            head = atom(self.head_relation, "X", "Y")
+            variables = ["X", *islice(variables_between(), self.length - 1), "Y"]
+        else:
+            tail, near = self.constants
+            head = atom(self.head_relation, "X", quote(tail))
+            variables = ["X", "A" if near is None else quote(near)]
+        steps = zip(self.body, pairwise(variables), strict=True)
+        return f"{head} {ARROW} {', '.join(atom(relation, *ends) for relation, ends in steps)}"
+
+    @classmethod
+    def parse(cls, text: str) -> Rule:
+        """Read a rule from the text that `str` gives; spaces and the names of the variables between are free."""
+        head, body = read_atoms(text)
+        relation, tail = head.step_from("X", text)
+        if tail == "Y":
+            return cls(relation, tuple(read_chain(body, text)))
+        if not is_quoted(tail):
+            raise ReadError(f"expected X, and Y or a quoted name, in the head of the rule, found {head} in {text!r}")
+        if len(body) != 1:
+            raise ReadError(f"expected one atom in the body of a rule with a constant, found {len(body)} in {text!r}")
+        step, near = body[0].step_from("X", text)
+        return cls(relation, (step,), (unquote(tail, text), unquote(near, text) if is_quoted(near) else None))
+
+
+class Step(NamedTuple):
+    """A relation, or its inverse, and where it leads to."""
+
+    relation: str
+    to: str
+
+
+class Atom(NamedTuple):
+    """A relation and its two arguments, as they stand in the text."""
+
+    relation: str
+    ends: tuple[str, str]
+
+    def step_from(self, variable: str, text: str) -> Step:
+        """Read the atom as a step that begins at a variable; backwards it is a step of the inverse."""
+        if self.ends.count(variable) != 1:
+            raise ReadError(f"expected {variable} once in the atom {self}, in {text!r}")
+        there, back = self.ends
+        return Step(self.relation, back) if there == variable else Step(INVERSE + self.relation, there)
+
+    def __str__(self) -> str:
+        return f"{quote_if_needed(self.relation)}({', '.join(self.ends)})"
+
+
+def check_relation(argument: str, relation: object) -> None:
+    """Refuse what can't be the name of a relation or of an inverse."""
+    if not isinstance(relation, str) or relation in ("", INVERSE):
+        raise OptionError(f"Argument {argument!r} of Rule must hold non-empty relation names, got {relation!r}.")
+    if relation.removeprefix(INVERSE).startswith(INVERSE):
+        raise OptionError(f"Argument {argument!r} of Rule must spell an inverse with one '~', got {relation!r}.")
+
+
+def atom(relation: str, here: str, there: str) -> str:
+    """Write one atom; an inverse is written forwards, with its arguments exchanged."""
+    plain = relation.removeprefix(INVERSE)
+    return str(Atom(plain, (here, there) if plain == relation else (there, here)))
+
+
+def variables_between() -> Iterator[str]:
+    """A to W, then A1 to W1, and so on."""
+    yield from BETWEEN
+    for round_number in count(1):
+        yield from (f"{letter}{round_number}" for letter in BETWEEN)
+
+
+def read_chain(body: list[Atom], text: str) -> Iterator[str]:
+    """Follow the variables from X to Y."""
+    at, seen = "X", {"X"}
+    for link in body:
+        relation, at = link.step_from(at, text)
+        if at in seen or "Y" in seen or is_quoted(at):
+            raise ReadError(f"expected a chain of new variables from X to Y, found {link} in {text!r}")
+        seen.add(at)
+        yield relation
+    if at != "Y":
+        raise ReadError(f"expected the last atom of the body to end at Y, found {at} in {text!r}")
+
+
+def read_atoms(text: str) -> tuple[Atom, list[Atom]]:
+    """Split a text into the atom of the head and those of the body."""
+    head, at = read_atom(text, 0)
+    at = expect(ARROW, text, at)
+    found, at = read_atom(text, at)
+    body = [found]
+    while skip_spaces(text, at) < len(text):
+        found, at = read_atom(text, expect(",", text, at))
+        body.append(found)
+    return head, body
+
+
+def read_atom(text: str, at: int) -> tuple[Atom, int]:
+    """Read `name(first, second)` from a position on; return it and the position behind."""
+    name, at = take(NAME, "a relation", text, at)
+    here, at = take(ARGUMENT, "a variable or a quoted name", text, expect("(", text, at))
+    there, at = take(ARGUMENT, "a variable or a quoted name", text, expect(",", text, at))
+    relation = unquote(name, text) if is_quoted(name) else name
+    if not relation or relation.startswith(INVERSE):
+        raise ReadError(f"expected the name of a relation (an inverse is r(Y, X)), found {relation!r} in {text!r}")
+    if "''" in (here, there):
+        raise ReadError(f"expected a name between the quotes in {text!r}")
+    return Atom(relation, (here, there)), expect(")", text, at)
+
+
+def take(pattern: re.Pattern[str], what: str, text: str, at: int) -> tuple[str, int]:
+    """Read one token after spaces."""
+    at = skip_spaces(text, at)
+    match = pattern.match(text, at)
+    if match is None:
+        raise ReadError(f"expected {what} at character {at + 1}, found {text[at : at + 10]!r} in {text!r}")
+    return match[0], match.end()
+
+
+def expect(sign: str, text: str, at: int) -> int:
+    """Step over one sign after spaces."""
+    at = skip_spaces(text, at)
+    if not text.startswith(sign, at):
+        raise ReadError(f"expected {sign!r} at character {at + 1}, found {text[at : at + 10]!r} in {text!r}")
+    return at + len(sign)
+
+
+def skip_spaces(text: str, at: int) -> int:
+    """Return the position of what comes next."""
+    spaces = SPACES.match(text, at)
+    return spaces.end() if spaces else at
+
+
+def is_quoted(token: str) -> bool:
+    """Tell a quoted name from a variable."""
+    return token.startswith("'")
+
+
+def quote_if_needed(name: str) -> str:
+    """Leave a name as it is when nothing in it could be taken for a sign of the rule."""
+    plain = NAME.fullmatch(name) and ARROW not in name and name.isprintable() and not name.startswith(("'", "#"))
+    return name if plain else quote(name)
+
+
+def quote(name: str) -> str:
+    """Put a name in quotes; what can't be seen is escaped, so that a rule always fits on one line."""
+    return "'" + "".join(ESCAPES.get(c) or (c if c.isprintable() else escape(c)) for c in name) + "'"
+
+
+def escape(character: str) -> str:
+    r"""Spell a character by its number: \u00a0 is a space that does not break."""
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def unquote(token: str, text: str) -> str:
+    """Give the name back that `quote` put in quotes."""
+    plain = {value[1]: key for key, value in ESCAPES.items()}
+
+    def undo(match: re.Match[str]) -> str:
+        code = match[1]
+        if len(code) > 1 and int(code[1:], 16) <= 0x10FFFF:
+            return chr(int(code[1:], 16))
+        if code not in plain:
+            raise ReadError(f"unknown escape {match[0]!r} in the name {token} in {text!r}")
+        return plain[code]
+
+    return ESCAPED.sub(undo, token[1:-1])
