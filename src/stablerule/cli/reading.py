@@ -1,0 +1,83 @@
+"""The argument DATA and the options that say how it is read, the same for every command that takes data."""
+
+from __future__ import annotations
+
+import inspect
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from stablerule.datasets import open_dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def reading_options(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A dataset of the catalog, a folder, or a file.")],
+    *,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Columns of head, relation, tail (weight, source, time): names, or numbers from 0. s,p,o"),
+    ] = None,
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether the first line is a header.")
+    ] = None,
+    separator: Annotated[str | None, typer.Option(help="One character; 'tab' for a tab.")] = None,
+    comment: Annotated[str, typer.Option(help="Lines that begin with it are left out; 'none' reads them.")] = "#",
+    encoding: Annotated[str, typer.Option(help="Encoding of text files.")] = "utf-8",
+    keep_literals: Annotated[
+        bool, typer.Option("--keep-literals", help="Keep RDF facts whose tail is a literal.")
+    ] = False,
+    split: Annotated[
+        str | None, typer.Option(help="Shares of train, valid, test for a single file: 0.8,0.1,0.1")
+    ] = None,
+    split_seed: Annotated[int, typer.Option(help="Seed of the split.")] = 0,
+) -> dict[str, Any]:
+    """Turn the command line's words into the arguments of `open_dataset`; what was not asked for is left out."""
+    options: dict[str, Any] = {"data": data}
+    if columns is not None:
+        names = [name.strip() for name in columns.split(",")]
+        options["columns"] = [int(name) for name in names] if all(n.isdecimal() for n in names) else names
+    if header is not None:
+        options["header"] = header
+    if separator is not None:
+        options["separator"] = "\t" if separator in ("tab", "\\t") else separator
+    if comment != "#":
+        options["comment"] = None if comment == "none" else comment
+    if encoding != "utf-8":
+        options["encoding"] = encoding
+    if keep_literals:
+        options["literals"] = "keep"
+    if split is not None:
+        options |= {"split": _shares(split), "seed": split_seed}
+    return options
+
+
+def takes_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the argument DATA and all reading options; it gets the open dataset as its first argument."""
+    reading = inspect.signature(reading_options, eval_str=True).parameters
+    hints = get_type_hints(command, include_extras=True)
+    _, *own = inspect.signature(command).parameters.values()
+    own = [p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+    data, *options = reading.values()
+
+    @wraps(command)
+    def with_dataset(**arguments: Any) -> None:
+        asked = reading_options(**{name: arguments.pop(name) for name in reading})
+        command(open_dataset(**asked), **arguments)
+
+    together = [data.replace(kind=inspect.Parameter.KEYWORD_ONLY), *own, *options]
+    with_dataset.__signature__ = inspect.Signature(together)  # type: ignore[attr-defined]
+    with_dataset.__annotations__ = {p.name: p.annotation for p in together}
+    return with_dataset
+
+
+def _shares(text: str) -> tuple[float, float, float]:
+    try:
+        train, valid, test = (float(part) for part in text.split(","))
+    except ValueError as error:
+        message = f"expected three numbers such as 0.8,0.1,0.1, got {text!r}"
+        raise typer.BadParameter(message, param_hint="--split") from error
+    return train, valid, test

@@ -1,0 +1,25 @@
+"""What `import stablerule` gives, and what it does not load."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import stablerule
+
+
+def test_all_is_what_is_visible() -> None:
+    rooms = {"cli", "datasets", "errors", "graph", "io", "learning", "paths", "progress", "rules"}
+    visible = {name for name in vars(stablerule) if not name.startswith("_")} - rooms
+    assert visible == set(stablerule.__all__)
+    assert list(stablerule.__all__) == sorted(stablerule.__all__)
+    assert len(stablerule.__all__) <= 25
+
+
+def test_using_it_loads_neither_torch_nor_pandas_nor_pyoxigraph() -> None:
+    script = (
+        "import sys, stablerule; stablerule.describe(stablerule.load('geography')); "
+        "print([m for m in ('torch', 'pandas', 'pyoxigraph', 'pyarrow') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
