@@ -2,7 +2,7 @@
 
 from stablerule.graph.checks import Finding, check
 from stablerule.graph.dataset import SPLITS, Dataset
-from stablerule.graph.graph import Graph
+from stablerule.graph.graph import Adjacency, Graph
 from stablerule.graph.interning import Interner
 from stablerule.graph.names import Names
 from stablerule.graph.splitting import split_triples
@@ -12,6 +12,7 @@ from stablerule.graph.vocabulary import INVERSE, Vocabulary
 __all__ = [
     "INVERSE",
     "SPLITS",
+    "Adjacency",
     "Dataset",
     "Finding",
     "Graph",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FORMAT = 1
+
+
+class Adjacency(NamedTuple):
+    """The arrays of a Graph that kernels walk along, as one argument; see `Graph` for what they hold."""
+
+    offsets: Offsets
+    edge_relations: Ids
+    edge_tails: Ids
+    link_tails: Ids
+    link_relations: Ids
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,6 +122,11 @@ class Graph:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name."""
         return {f.name: a for f in fields(self) if isinstance(a := getattr(self, f.name), np.ndarray)}
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """What a compiled kernel takes."""
+        return Adjacency(self.offsets, self.edge_relations, self.edge_tails, self.link_tails, self.link_relations)
 
     @property
     def degrees(self) -> Offsets:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stablerule.graph import Graph, Triples
-    from stablerule.graph.triples import Ids, Offsets
+    from stablerule.graph import Adjacency, Graph, Triples
+    from stablerule.graph.triples import Ids
 
 FARTHEST = 3
 FAR = np.int8(FARTHEST + 1)
@@ -45,10 +45,9 @@ def pair_distances(
     # Pairs with the same tail together: the ball around the tail is then drawn once.
     order = np.argsort(tails, kind="stable")
     parts = np.array_split(order, max(1, min(len(order) // 64, 8 * available_cores())))
-    reach = graph.offsets, graph.link_tails
 
     def run(part: NDArray[np.int64]) -> None:
-        result[part] = _distances(*reach, heads[part].astype(np.int32), tails[part].astype(np.int32))
+        result[part] = _distances(graph.adjacency, heads[part].astype(np.int32), tails[part].astype(np.int32))
         if progress:
             progress(len(part))
 
@@ -65,8 +64,9 @@ def count_within(graph: Graph, triples: Triples) -> dict[int, int]:
 
 
 @compiled
-def _distances(offsets: Offsets, neighbours: Ids, heads: Ids, tails: Ids) -> NDArray[np.int8]:
+def _distances(g: Adjacency, heads: Ids, tails: Ids) -> NDArray[np.int8]:
     """(n,): the graph's edges run both ways, so the ball around a tail is reached from the head as well."""
+    offsets, neighbours = g.offsets, g.link_tails
     near = np.full(len(offsets) - 1, np.int32(-1))  # the tail whose neighbour an entity is
     result = np.full(len(heads), np.int8(4))
     marked = -1

@@ -1,0 +1,157 @@
+"""How often bodies link pairs of entities, and which relations hold for those pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stablerule.paths.compiling import compiled
+from stablerule.paths.reach import reach_by_enumeration, reach_next, reach_one, take_off_returns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Adjacency, Graph
+    from stablerule.graph.triples import Ids, Offsets
+
+LONG_CAP = 200_000
+
+
+class Firing(NamedTuple):
+    """Sums over the heads that were tried.
+
+    For each body: pairs it links, and the squares of that number by head. For each rule: pairs for which its head
+    relation holds too, their squares by head, their product with the pairs of the body, and the pairs of the body
+    whose head has any fact of the head relation.
+    """
+
+    pairs: NDArray[np.float64]
+    pairs_squared: NDArray[np.float64]
+    support: NDArray[np.float64]
+    support_squared: NDArray[np.float64]
+    support_pairs: NDArray[np.float64]
+    partial_pairs: NDArray[np.float64]
+
+    @classmethod
+    def nothing(cls, bodies: int, rules: int) -> Firing:
+        """Begin at zero."""
+        return cls(*(np.zeros(n) for n in (bodies, bodies, rules, rules, rules, rules)))
+
+
+def fire_bodies(graph: Graph, heads: Ids, bodies: Ids, rule_starts: Offsets, rule_heads: Ids, sums: Firing) -> int:
+    """Try bodies from some heads and add to the sums; returns the number of edges looked at.
+
+    bodies: (U, L) sorted, with one first relation, so that paths begin alike; the head relations of body b are
+    rule_heads[rule_starts[b]:rule_starts[b + 1]].
+    """
+    lengths = (bodies >= 0).sum(1)
+    rules = rule_starts, rule_heads
+    return int(_fire(graph.adjacency, graph.n_relations, heads, bodies, lengths, *rules, LONG_CAP, sums))
+
+
+@compiled
+def _fire(
+    g: Adjacency,
+    relations: int,
+    heads: Ids,
+    bodies: Ids,
+    lengths: NDArray[np.int64],
+    rule_starts: Offsets,
+    rule_heads: Ids,
+    cap: int,
+    sums: Firing,
+) -> int:
+    entities = len(g.offsets) - 1
+    first, second, last = np.empty(entities, np.int32), np.empty(entities, np.int32), np.empty(entities, np.int32)
+    second_counts, last_counts = np.zeros(entities, np.int64), np.zeros(entities, np.int64)
+    no_counts = np.empty(0, np.int64)
+    link_to = np.full(entities, np.int64(-1))  # first link from the head to an entity
+    has_relation = np.full(2 * relations, np.int32(-1))  # the last head that had a relation
+    slot_of = np.full(2 * relations, np.int64(-1))  # the rule of the current body with a head relation
+    hits = np.zeros(len(rule_heads), np.int64)
+    seen = 0
+    for head in heads:
+        low, high = g.offsets[head], g.offsets[head + 1]
+        for link in range(low, high):
+            if link == low or g.link_tails[link] != g.link_tails[link - 1]:
+                link_to[g.link_tails[link]] = link
+            has_relation[g.edge_relations[link]] = head
+        n_first, looked = reach_one(g, head, bodies[0, 0], first)
+        seen += looked
+        n_second, current = 0, -1
+        for body in range(len(bodies)):
+            length = lengths[body]
+            if 2 <= length <= 3 and bodies[body, 1] != current:
+                for i in range(n_second):
+                    second_counts[second[i]] = 0
+                current = bodies[body, 1]
+                n_second, looked = reach_next(g, head, current, first, n_first, no_counts, second, second_counts)
+                seen += looked
+            if length == 1:
+                reached, n_reached = first, n_first
+            elif length == 2:
+                reached, n_reached = second, n_second
+            elif length == 3:
+                n_reached, looked = reach_next(
+                    g,
+                    head,
+                    bodies[body, 2],
+                    second,
+                    n_second,
+                    second_counts,
+                    last,
+                    last_counts,
+                )
+                seen += looked
+                seen += take_off_returns(
+                    g,
+                    head,
+                    current,
+                    bodies[body, 2],
+                    relations,
+                    first,
+                    n_first,
+                    last_counts,
+                )
+                reached = last
+            else:
+                n_reached, looked = reach_by_enumeration(g, head, bodies[body], length, cap, last, last_counts)
+                seen += looked
+                reached = last
+
+            begin, end = rule_starts[body], rule_starts[body + 1]
+            for rule in range(begin, end):
+                slot_of[rule_heads[rule]] = rule
+            linked = 0
+            for i in range(n_reached):
+                tail = reached[i]
+                if length >= 3:
+                    gone = last_counts[tail] == 0  # all its paths came back to where they had been
+                    last_counts[tail] = 0
+                    if gone:
+                        continue
+                linked += 1
+                link = link_to[tail]
+                if link >= 0:
+                    while link < high and g.link_tails[link] == tail:
+                        slot = slot_of[g.link_relations[link]]
+                        if slot >= 0:
+                            hits[slot] += 1
+                        link += 1
+            sums.pairs[body] += linked
+            sums.pairs_squared[body] += float(linked) * linked
+            for rule in range(begin, end):
+                held = hits[rule]
+                hits[rule] = 0
+                slot_of[rule_heads[rule]] = -1
+                sums.support[rule] += held
+                sums.support_squared[rule] += float(held) * held
+                sums.support_pairs[rule] += float(held) * linked
+                if has_relation[rule_heads[rule]] == head:
+                    sums.partial_pairs[rule] += linked
+        for i in range(n_second):
+            second_counts[second[i]] = 0
+        for link in range(low, high):
+            link_to[g.link_tails[link]] = -1
+    return seen

@@ -1,0 +1,198 @@
+"""Random walks that look at every step whether a relation closes them (section 4.3 of the paper).
+
+A walk starts at the head of a random fact, takes a random edge at each step, and ends before it would meet an entity
+again (object identity). After each step every relation between the start and the entity reached is one sample
+(path so far, that relation); a path that no relation closes is a sample (path, NEG).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stablerule.errors import OptionError
+from stablerule.paths.compiling import compiled
+from stablerule.paths.counting import ONE, Counts, Table, add, empty_table, grown, merged
+from stablerule.paths.randomness import GOLDEN, below, mix
+from stablerule.paths.threads import available_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Adjacency, Graph
+    from stablerule.graph.triples import Ids, Offsets
+
+CHUNK = 1 << 14
+OPEN, PAPER, NONE = 0, 1, 2
+
+
+class Walking(NamedTuple):
+    """How to walk: see `sample_rules`; `negatives` is OPEN, PAPER or NONE."""
+
+    max_length: int
+    min_length: int
+    backtracking: bool
+    negatives: int
+    seed: int
+
+
+def count_walks(
+    graph: Graph,
+    walks: int,
+    how: Walking,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Counts:
+    """Walk, and count (body key, head relation, count), sorted; see `body_key` for the keys.
+
+    The walks are dealt out evenly to the relation ids that have facts. Each has its own stream of random numbers, so
+    the result is the same for any number of threads.
+    """
+    base = 2 * graph.n_relations + 1
+    if base**how.max_length >= 2**64:
+        longest = max(length for length in range(1, how.max_length) if base**length < 2**64)
+        raise OptionError(
+            f"Argument 'max_length' must be at most {longest} for {graph.n_relations:,} relations, got {how.max_length}."
+        )
+    anchors = np.flatnonzero(np.tile(np.diff(graph.fact_offsets), 2)).astype(np.int32)
+    facts_of = graph.fact_offsets, graph.fact_heads, graph.fact_tails
+    next_chunk = count()
+
+    def run() -> Table:
+        table, used = empty_table(), 0
+        # Threads take chunks from one counter, and sums do not care who took which.
+        while (first := next(next_chunk) * CHUNK) < walks:
+            last = min(first + CHUNK, walks)
+            table, used = _walk_chunk(graph.adjacency, *facts_of, anchors, how, first, last, table, used)
+            if progress:
+                progress(last - first)
+        return table
+
+    workers = threads or available_cores()
+    with ThreadPoolExecutor(workers) as pool:
+        tables = [future.result() for future in [pool.submit(run) for _ in range(workers)]]
+    return merged(tables)
+
+
+def body_key(body: tuple[int, ...], n_relations: int) -> int:
+    """Write relation ids as the digits 1..2R of one number: keys sort as bodies do, the shorter first.
+
+    >>> body_key((0, 3), n_relations=2)
+    9
+    """
+    key = 0
+    for relation in body:
+        key = key * (2 * n_relations + 1) + relation + 1
+    return key
+
+
+def bodies_of(keys: NDArray[np.uint64], n_relations: int, max_length: int) -> Ids:
+    """Keys -> bodies (n, max_length), short ones filled with -1 at the end.
+
+    >>> bodies_of(np.array([1, 9], np.uint64), n_relations=2, max_length=3).tolist()
+    [[0, -1, -1], [0, 3, -1]]
+    """
+    base = np.uint64(2 * n_relations + 1)
+    digits = np.empty((len(keys), max_length), np.int32)
+    rest = keys.copy()
+    for place in range(max_length - 1, -1, -1):
+        rest, digit = np.divmod(rest, base)
+        digits[:, place] = digit
+    digits -= 1
+    # The digits stand at the right; bodies begin at the left.
+    lengths = (digits >= 0).sum(1)
+    places = np.arange(max_length) + (max_length - lengths)[:, None]
+    filled = np.take_along_axis(digits, np.minimum(places, max_length - 1), 1)
+    filled[places >= max_length] = -1
+    return filled
+
+
+@compiled
+def _first_link(link_tails: Ids, low: int, high: int, tail: int) -> int:
+    """Find the first link to an entity within low..high, or where it would stand."""
+    while low < high:
+        middle = (low + high) >> 1
+        if link_tails[middle] < tail:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _walk_chunk(
+    g: Adjacency,
+    fact_offsets: Offsets,
+    fact_heads: Ids,
+    fact_tails: Ids,
+    anchors: Ids,
+    how: Walking,
+    first: int,
+    last: int,
+    table: Table,
+    used: int,
+) -> tuple[Table, int]:
+    relations = len(fact_offsets) - 1
+    negative = 2 * relations
+    base = np.uint64(2 * relations + 1)
+    max_length, min_length, backtracking, negatives = how.max_length, how.min_length, how.backtracking, how.negatives
+    seed = np.uint64(how.seed)
+    visited = np.empty(max_length + 1, np.int32)
+    for walk in range(first, last):
+        state = mix(seed * GOLDEN + np.uint64(walk) + np.uint64(1))
+        anchor = anchors[walk % len(anchors)]
+        plain = anchor % relations
+        state += GOLDEN
+        fact = fact_offsets[plain] + below(mix(state), fact_offsets[plain + 1] - fact_offsets[plain])
+        start = fact_heads[fact] if anchor < relations else fact_tails[fact]
+        # Without backtracking only the last step is looked at, so the walks take all lengths in turn.
+        target = max_length if backtracking else min_length + (walk // len(anchors)) % (max_length - min_length + 1)
+        visited[0] = start
+        here = start
+        key = np.uint64(0)
+        ever_closed = False
+        for length in range(1, target + 1):
+            state += GOLDEN
+            edge = g.offsets[here] + below(mix(state), g.offsets[here + 1] - g.offsets[here])
+            here = g.edge_tails[edge]
+            again = False
+            for i in range(length):
+                if visited[i] == here:
+                    again = True
+            if again:
+                break
+            visited[length] = here
+            step = g.edge_relations[edge]
+            key = key * base + np.uint64(step + 1)
+            if length < min_length or (not backtracking and length < target):
+                continue
+            # Links stand on both sides; the shorter list is searched.
+            one, other, swapped = start, here, False
+            if g.offsets[here + 1] - g.offsets[here] < g.offsets[start + 1] - g.offsets[start]:
+                one, other, swapped = here, start, True
+            end = g.offsets[one + 1]
+            link = _first_link(g.link_tails, g.offsets[one], end, other)
+            closed = False
+            while link < end and g.link_tails[link] == other:
+                relation = g.link_relations[link]
+                if swapped:
+                    relation = (relation + relations) % (2 * relations)
+                # One step is closed by the very fact it took, which explains nothing.
+                if length > 1 or relation != step:
+                    used += add(table, key, np.uint64(relation), ONE)
+                    closed = True
+                    if 2 * used > len(table):
+                        table = grown(table)
+                link += 1
+            ever_closed |= closed
+            if not closed and (negatives == OPEN or (negatives == PAPER and length == target and not ever_closed)):
+                used += add(table, key, np.uint64(negative), ONE)
+                if 2 * used > len(table):
+                    table = grown(table)
+    return table, used
