@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -91,11 +90,7 @@ class Dataset:
     @cached_property
     def sha256(self) -> str:
         """A hash of the facts by name and split, whatever their order, repetition and file format."""
-        digest = hashlib.sha256()
-        for names in (self.vocabulary.entities, self.vocabulary.relations):
-            # Lengths first, so that no two lists of names run together into the same bytes.
-            digest.update(names.table.str.len_bytes().to_numpy().astype("<u4").tobytes())
-            digest.update("".join(names).encode())
+        digest = self.vocabulary.digest()
         for part in self.splits.values():
             facts = part.rows[sort_distinct(part.relations, part.heads, part.tails).first]
             digest.update(np.int64(len(facts)).astype("<i8").tobytes())

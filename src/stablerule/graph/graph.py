@@ -166,6 +166,14 @@ class Graph:
         relations = np.repeat(np.arange(self.n_relations, dtype=np.int32), np.diff(self.fact_offsets))
         return Triples(np.stack([self.fact_heads, relations, self.fact_tails], axis=1))
 
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of the facts by name, whatever their order: what a model says it learned from."""
+        digest = self.vocabulary.digest()
+        for array in (self.fact_offsets.astype("<i8"), self.fact_heads.astype("<i4"), self.fact_tails.astype("<i4")):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
     def contains(self, triples: Triples) -> NDArray[np.bool_]:
         """Tell which of these triples are facts of the graph."""
         ours, theirs = self.triples, triples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -103,6 +104,15 @@ class Vocabulary:
             if (ids < 0).any():
                 look_up(frame[column][int((ids < 0).argmax())])
         return Triples(np.stack([heads, relations, tails], axis=1))
+
+    def digest(self) -> hashlib._Hash:
+        """Begin a hash with the names of entities and relations."""
+        digest = hashlib.sha256()
+        for names in (self.entities, self.relations):
+            # Lengths first, so that no two lists of names run together into the same bytes.
+            digest.update(names.table.str.len_bytes().to_numpy().astype("<u4").tobytes())
+            digest.update("".join(names).encode())
+        return digest
 
     def write_into(self, folder: Path) -> None:
         """Write one Arrow file per table into an existing folder."""

@@ -58,7 +58,8 @@ def count_walks(
     if base**how.max_length >= 2**64:
         longest = max(length for length in range(1, how.max_length) if base**length < 2**64)
         raise OptionError(
-            f"Argument 'max_length' must be at most {longest} for {graph.n_relations:,} relations, got {how.max_length}."
+            f"Argument 'max_length' must be at most {longest} for {graph.n_relations:,} relations, "
+            f"got {how.max_length}."
         )
     anchors = np.flatnonzero(np.tile(np.diff(graph.fact_offsets), 2)).astype(np.int32)
     facts_of = graph.fact_offsets, graph.fact_heads, graph.fact_tails
