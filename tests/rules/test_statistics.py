@@ -10,7 +10,8 @@ import pytest
 from stablerule import Dataset, Graph
 from stablerule.errors import OptionError
 from stablerule.paths import firing
-from stablerule.rules.statistics import PESSIMISM, measure_rules
+from stablerule.rules.scored import PESSIMISM
+from stablerule.rules.statistics import measure_rules
 from tests.paths.plain import reached
 from tests.worlds import random_graph
 

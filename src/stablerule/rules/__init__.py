@@ -1,5 +1,8 @@
-"""What is learned: a rule, and its readable text."""
+"""What is learned: a rule and its readable text, sets of rules with their numbers, and the files they go into."""
 
+from stablerule.rules.formats import LoadedRules, read_rules, write_rules
 from stablerule.rules.rule import Rule
+from stablerule.rules.ruleset import RuleSet
+from stablerule.rules.scored import ScoredRule
 
-__all__ = ["Rule"]
+__all__ = ["LoadedRules", "Rule", "RuleSet", "ScoredRule", "read_rules", "write_rules"]

@@ -12,6 +12,7 @@ from stablerule.errors import OptionError
 from stablerule.paths.firing import Firing, fire_bodies
 from stablerule.paths.threads import available_cores
 from stablerule.progress import progress_bar
+from stablerule.rules.scored import PESSIMISM
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
 
-# Below the line of every confidence, against luck: one hit in one pair is no certainty.
-PESSIMISM = 5
+
 PILOT_HEADS = 8
 FEWEST_HEADS = 64
 

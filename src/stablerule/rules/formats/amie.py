@@ -1,0 +1,155 @@
+"""AMIE's standard output, as a user would save it: one line for each rule, log lines around.
+
+::
+
+    ?a  lives_in  ?f  ?f  official_language  ?b   => ?a  speaks  ?b<TAB>0.61<TAB>0.8<TAB>0.9<TAB>40<TAB>50<TAB>44<TAB>-1
+
+The cells behind the rule are head coverage, standard confidence, PCA confidence, support, body size, PCA body size
+and the functional variable; a negative number is one that AMIE did not compute. As everywhere here, confidences
+are computed from the counts, with the constant below the line. AMIE counts without object identity, and takes the PCA
+from the side of the functional variable: -1 is the first one of the head, -2 the second.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import IO, TYPE_CHECKING
+
+from stablerule.errors import ReadError
+from stablerule.graph import INVERSE
+from stablerule.rules.formats.atoms import Atom, Constant, as_atoms, express
+from stablerule.rules.formats.loading import Collector, Format, numbered_lines, read_number, shown
+from stablerule.rules.formats.writing import Exporter, ratio
+from stablerule.rules.scored import PESSIMISM, counted, exact
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stablerule.rules.formats.loading import LoadedRules, Parts
+    from stablerule.rules.ruleset import RuleSet
+    from stablerule.rules.scored import ScoredRule
+
+ARROW = " => "
+HEADER = (
+    "Rule",
+    "Head Coverage",
+    "Standard Confidence",
+    "Pca Confidence",
+    "Support",
+    "Body Size",
+    "Pca Body Size",
+    "Functional Variable",
+)
+FROM_TAIL = ("-2", "?b")
+GAP = re.compile(r" {2,}")
+BETWEEN = tuple(f"?{letter}" for letter in "cdefghijklmnopqrstuvwxyz")
+
+
+def read(data: bytes, path: Path) -> LoadedRules:
+    """Read what AMIE printed."""
+    rules = Collector(path, ("head_coverage", "pca_confidence", "support", "body_count"))
+    log_lines = from_tail = rule_lines = 0
+    header = False
+    for line, text in numbered_lines(data, path):
+        cells = text.split("\t")
+        if cells[:2] == ["Rule", HEADER[1]]:
+            header = True
+        elif ARROW not in cells[0]:
+            log_lines += 1
+        else:
+            rule_lines += 1
+            try:
+                rules.add(parse(cells[0]), _read_numbers(cells, path, line))
+            except ReadError as error:
+                raise ReadError(error.problem, path=path, line=line) from error
+            from_tail += cells[7] in FROM_TAIL
+    if not rule_lines and not header:
+        raise ReadError("no rules in it: expected lines such as '?a  r  ?b   => ?a  s  ?b' with numbers.", path=path)
+    if log_lines:
+        rules.notes.append(f"{counted(log_lines, 'log line')} skipped.")
+    if from_tail:
+        rules.notes.append(f"{counted(from_tail, 'PCA confidence')} measured from the tail, as AMIE chose.")
+    return rules.finish()
+
+
+def _read_numbers(cells: list[str], path: Path, line: int) -> tuple[float | None, ...]:
+    if len(cells) < len(HEADER):
+        expected = f"{len(HEADER)} cells with tabs between ({', '.join(HEADER)})"
+        raise ReadError(f"expected {expected}, found {len(cells)}.", path=path, line=line)
+    values = (read_number(cells[i], HEADER[i], path, line) for i in range(1, 7))
+    coverage, _, pca, support, body, pca_body = (value if value >= 0 else None for value in values)
+    if pca_body is None and pca and support is not None:
+        pca_body = support / pca
+    if support is not None and pca_body is not None:
+        pca = support / (pca_body + PESSIMISM)
+    elif pca:
+        pca = None
+    return coverage, pca, support, body
+
+
+def parse(text: str) -> Parts | str:
+    """Read one rule, or say its kind where it can't be expressed.
+
+    >>> parse("?f  son  ?b  ?a  uncle  ?f   => ?a  brother  ?b")
+    ('brother', ('uncle', 'son'), None, None)
+    """
+    body_text, _, head_text = text.partition(ARROW)
+    body, head = _read_atoms(body_text), _read_atoms(head_text)
+    if body is None or head is None or len(head) != 1:
+        raise ReadError(f"expected a rule such as '?a  r  ?f  ?f  s  ?b   => ?a  t  ?b', found {shown(text)}.")
+    return express(head[0], body)
+
+
+def _read_atoms(text: str) -> list[Atom] | None:
+    """Read `?a  relation  ?b  ...`: two spaces between, so that a name may have one."""
+    text = text.strip(" ")
+    tokens = GAP.split(text) if text else []
+    if len(tokens) % 3:
+        return None
+    return [
+        Atom(relation, _term(first), _term(second))
+        for first, relation, second in zip(tokens[::3], tokens[1::3], tokens[2::3], strict=True)
+    ]
+
+
+def _term(token: str) -> str:
+    return token if token.startswith("?") else Constant(token)
+
+
+def write(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
+    """Write the same cells; what is not known is -1, as AMIE has it."""
+    lines = Exporter("AMIE's lines", partial(as_atoms, ends=("?a", "?b"), between=BETWEEN), spell, parse)
+    stream.write(("\t".join(HEADER) + "\n").encode())
+    for scored, text in lines.spell_all(rules):
+        stream.write("\t".join([text, *_cells(scored)]).encode() + b"\n")
+    return lines.finish(rules, kept=("support", "body_count", "confidence", "pca_confidence", "head_coverage"))
+
+
+def spell(head: Atom, body: list[Atom]) -> str:
+    """Write a rule as AMIE does."""
+    return "".join(f"{atom.first}  {atom.relation}  {atom.second}  " for atom in body) + (
+        f"{ARROW}{head.first}  {head.relation}  {head.second}"
+    )
+
+
+def _cells(scored: ScoredRule) -> list[str]:
+    support, body, pca = scored.support, scored.body_count, scored.pca_confidence
+    standard = ratio(support, body) if support is not None and body is not None else None
+    pca_body = None
+    if support and pca:
+        with_constant = ratio(support, pca) or 0.0
+        pca_body = _whole(with_constant - PESSIMISM) if with_constant > PESSIMISM else None
+        pca = ratio(support, pca_body) if pca_body else None
+    numbers = (scored.head_coverage, standard, pca, support, body, pca_body)
+    known = [exact(number) if number is not None else "-1" for number in numbers]
+    turned = scored.rule.constants is None and scored.rule.head_relation.startswith(INVERSE)
+    return [*known, "-2" if turned else "-1"]
+
+
+def _whole(number: float) -> float:
+    """Undo what dividing twice did to a whole number."""
+    return float(round(number)) if abs(number - round(number)) < 1e-6 else number
+
+
+AMIE = Format("amie", (".amie",), read, write)

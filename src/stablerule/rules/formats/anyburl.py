@@ -1,0 +1,149 @@
+"""AnyBURL's lines: body groundings, support, confidence and rule, a tab between.
+
+::
+
+    310<TAB>287<TAB>0.9258<TAB>speaks(X,Y) <= lives_in(X,A), language_of(Y,A)
+    12<TAB>9<TAB>0.75<TAB>speaks(X,french) <= lives_in(X,paris)
+
+Its confidence is support over groundings; ours has a constant below the line, so it is computed from the two counts.
+Variables are single capital letters, and names stand as they are, with any signs in them: an atom is found by its
+variables. `me_myself_i` in a place means the entity in the other place.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import IO, TYPE_CHECKING
+
+from stablerule.errors import ReadError
+from stablerule.rules.formats.atoms import Atom, Constant, as_atoms, express
+from stablerule.rules.formats.loading import Collector, Format, numbered_lines, read_number, shown
+from stablerule.rules.formats.writing import Exporter, ratio
+from stablerule.rules.rule import BETWEEN
+from stablerule.rules.scored import counted, exact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from stablerule.rules.formats.loading import LoadedRules, Parts
+    from stablerule.rules.ruleset import RuleSet
+
+ARROW = " <= "
+ITSELF = "me_myself_i"
+VARIABLES_ONLY = re.compile(r"(.+)\(([A-Z]),([A-Z])\)", re.DOTALL)
+VARIABLE_FIRST = re.compile(r"([A-Z]),(.+)\)", re.DOTALL)
+VARIABLE_SECOND = re.compile(r"(.+),([A-Z])\)", re.DOTALL)
+
+
+def read(data: bytes, path: Path) -> LoadedRules:
+    """Read a file that AnyBURL wrote."""
+    rules = Collector(path, ("body_count", "support"))
+    for line, text in numbered_lines(data, path):
+        cells = text.split("\t")
+        if len(cells) != 4:
+            expected = "4 cells with tabs between (groundings, support, confidence, rule)"
+            raise ReadError(f"expected {expected}, found {len(cells)}: {shown(text)}.", path=path, line=line)
+        groundings = read_number(cells[0], "the body groundings", path, line, least=0)
+        support = read_number(cells[1], "the support", path, line, least=0)
+        read_number(cells[2], "the confidence", path, line)
+        try:
+            found = parse(cells[3])
+        except ReadError as error:
+            raise ReadError(error.problem, path=path, line=line) from error
+        rules.add(found, (groundings, support))
+    return rules.finish()
+
+
+def parse(text: str) -> Parts | str:
+    """Read one rule, or say its kind where it can't be expressed.
+
+    >>> parse("speaks(X,Y) <= lives_in(X,A), language_of(Y,A)")
+    ('speaks', ('lives_in', '~language_of'), None, None)
+    >>> parse("speaks(X,french) <= lives_in(X,Paris, Texas (city))")
+    ('speaks', ('lives_in',), 'french', 'Paris, Texas (city)')
+    """
+    head_text, arrow, body_text = f"{text} ".partition(ARROW)
+    if not arrow:
+        raise ReadError(f"expected a rule such as r(X,Y) <= s(X,A), t(A,Y), found {shown(text)}.")
+    head = _read_atom(head_text)
+    if head is None:
+        raise ReadError(f"expected a head such as r(X,Y) or r(X,name), found {shown(head_text)} in {shown(text)}.")
+    return express(head, list(_read_body(body_text.removesuffix(" "), text)))
+
+
+def _read_body(body: str, text: str) -> Iterator[Atom]:
+    """Split at the signs between atoms; where a piece is no atom, those signs were part of a name."""
+    pieces = body.split("), ") if body else []
+    while pieces:
+        piece = pieces.pop(0)
+        while True:
+            atom = _read_atom(piece + ")" if pieces else piece)
+            if not pieces or (atom is not None and "(" in pieces[0]):
+                break
+            piece += "), " + pieces.pop(0)
+        if atom is None:
+            raise ReadError(f"expected atoms such as s(X,A) or s(X,name), found {shown(piece)} in {shown(text)}.")
+        yield atom
+
+
+def _read_atom(text: str) -> Atom | None:
+    """Read `relation(X,A)`, `relation(X,name)` or `relation(name,X)`."""
+    if match := VARIABLES_ONLY.fullmatch(text):
+        return Atom(match[1], match[2], match[3])
+    # A bracket may be part of the relation: the split is right where the name that is left has its own ones in pairs.
+    unsure, at = None, text.find("(", 1)
+    while at > 0:
+        if match := VARIABLE_FIRST.fullmatch(text, at + 1):
+            found, name = Atom(text[:at], match[1], _constant(match[2], match[1])), match[2]
+        elif match := VARIABLE_SECOND.fullmatch(text, at + 1):
+            found, name = Atom(text[:at], _constant(match[1], match[2]), match[2]), match[1]
+        else:
+            found, name = None, ""
+        if found and (("(" not in name and ")" not in name) or _in_pairs(name)):
+            return found
+        unsure = unsure or found
+        at = text.find("(", at + 1)
+    return unsure
+
+
+def _constant(name: str, other: str) -> str:
+    return other if name == ITSELF else Constant(name)
+
+
+def _in_pairs(name: str) -> bool:
+    depth = 0
+    for sign in name:
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def write(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
+    """Write lines that AnyBURL's own tools read; what has no support and body count, or no spelling, is left out."""
+    lines = Exporter("AnyBURL's lines", partial(as_atoms, ends=("X", "Y"), between=BETWEEN), spell, parse)
+    broken = 0
+    for scored, text in lines.spell_all(rules, needs=("support", "body_count")):
+        support, groundings = scored.support or 0.0, scored.body_count or 0.0
+        broken += not (support.is_integer() and groundings.is_integer())
+        confidence = ratio(support, groundings) or 0.0
+        stream.write(f"{exact(groundings)}\t{exact(support)}\t{confidence!r}\t{text}\n".encode())
+    if broken:
+        lines.notes.append(
+            f"{counted(broken, 'rule')} with estimated counts: AnyBURL's own tools read whole numbers only."
+        )
+    return lines.finish(rules, kept=("support", "body_count", "confidence"))
+
+
+def spell(head: Atom, body: list[Atom]) -> str:
+    """Write a rule as AnyBURL does."""
+    return ARROW.join([_text(head), ", ".join(map(_text, body))])
+
+
+def _text(atom: Atom) -> str:
+    return f"{atom.relation}({atom.first},{atom.second})"
+
+
+ANYBURL = Format("anyburl", (".anyburl",), read, write)

@@ -1,0 +1,140 @@
+"""What every format needs: lines with their numbers, rules collected into a set, and what was left out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias
+
+from stablerule.errors import ReadError
+from stablerule.rules.checking import make_frame
+from stablerule.rules.ruleset import RuleSet
+from stablerule.rules.scored import KEY, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+Parts: TypeAlias = tuple[str, tuple[str, ...], str | None, str | None]
+"""Head relation, body, constant, body constant: a rule before it is in a table."""
+
+
+class LoadedRules(NamedTuple):
+    """Rules from a file, and what there is to say about it: what was left out, and how much of it."""
+
+    rules: RuleSet
+    notes: tuple[str, ...]
+
+
+class Format(NamedTuple):
+    """A way to write rules into a file: its name, the suffixes that say it, and both directions."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    read: Callable[[bytes, Path], LoadedRules]
+    write: Callable[[RuleSet, IO[bytes]], tuple[str, ...]]
+
+
+def decode(data: bytes, path: Path) -> str:
+    """Return the text of a file."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ReadError(
+            f"byte {data[error.start]:#04x} is not UTF-8. Save the file as UTF-8.", path=path, line=line
+        ) from error
+    if not text.strip():
+        raise ReadError("no rules in it: the file is empty.", path=path)
+    return text
+
+
+def numbered_lines(data: bytes, path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank. Only LF and CRLF end a line: a name may have other signs that look so."""
+    for number, line in enumerate(decode(data, path).split("\n"), start=1):
+        text = line.removesuffix("\r")
+        if text.strip():
+            yield number, text
+
+
+def read_number(text: str, what: str, path: Path, line: int, *, least: float = -math.inf) -> float:
+    """Read a number of a line."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= least):
+        bound = "" if least == -math.inf else f", {least:g} or more,"
+        raise ReadError(f"expected a number{bound} for {what}, found {shown(text)}.", path=path, line=line)
+    return number
+
+
+def shown(text: str) -> str:
+    """Quote a piece of a file in a message, not too long."""
+    return repr(text if len(text) <= 100 else text[:97] + "...")
+
+
+@dataclass
+class Collector:
+    """Rules on the way from the lines of a file into a set."""
+
+    path: Path
+    numbers: tuple[str, ...]
+    rows: list[tuple[Parts, Sequence[float | None]]] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, found: Parts | str, numbers: Sequence[float | None]) -> None:
+        """Take a rule with its numbers, or count what can't be expressed by its kind."""
+        if isinstance(found, str):
+            self.left_out[found] += 1
+        else:
+            self.rows.append((found, numbers))
+
+    def finish(self) -> LoadedRules:
+        """Make the set, with notes on all that is not in it."""
+        columns: dict[str, list[object]] = {}
+        for place, name in enumerate(KEY):
+            columns[name] = [parts[place] for parts, _ in self.rows]
+        for place, name in enumerate(self.numbers):
+            columns[name] = [numbers[place] for _, numbers in self.rows]
+        return load_columns(columns, self.path, (*self.notes, *left_out_notes(self.left_out)))
+
+
+def load_columns(columns: Mapping[str, Sequence[object]], path: Path, notes: tuple[str, ...] = ()) -> LoadedRules:
+    """Make a set from lists by column; see `load_frame`."""
+    try:
+        frame = make_frame(columns)
+    except ReadError as error:
+        raise ReadError(error.problem, path=path) from error
+    return load_frame(frame, path, notes)
+
+
+def load_frame(frame: pl.DataFrame, path: Path, notes: tuple[str, ...] = ()) -> LoadedRules:
+    """Make a set from a table that came from a file; a rule that comes again is left out, and said."""
+    try:
+        rules = RuleSet.from_frame(frame, repeated="first")
+    except ReadError as error:
+        raise ReadError(error.problem, path=path) from error
+    again = len(frame) - len(rules)
+    if again:
+        was = "was" if again == 1 else "were"
+        notes = (*notes, f"{counted(again, 'repeated rule')} {was} left out: the first one counts.")
+    return LoadedRules(rules, notes)
+
+
+def left_out_notes(kinds: Counter[str]) -> tuple[str, ...]:
+    """Say of each kind how many were left out; a kind has `*` where an s stands for many.
+
+    >>> left_out_notes(Counter({"acyclic rule* of length 2": 1200, "rule* without a body": 1}))
+    ("1,200 acyclic rules of length 2 can't be expressed and were left out.", \
+"1 rule without a body can't be expressed and was left out.")
+    """
+    return tuple(
+        f"{count:,} {kind.replace('*', '' if count == 1 else 's', 1)} can't be expressed and "
+        f"{'was' if count == 1 else 'were'} left out."
+        for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    )

@@ -1,0 +1,73 @@
+r"""Text that people read: one rule in a line, its numbers behind it, a tab before each.
+
+::
+
+    nationality(X, Y) <- born_in(X, A), city_of(A, Y)<TAB>score=0.91<TAB>support=12
+
+Numbers may be left out, all or some; a line that begins with # is a comment.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import IO, TYPE_CHECKING
+
+from stablerule.errors import InputError, ReadError
+from stablerule.rules.formats.loading import Collector, Format, numbered_lines, read_number, shown
+from stablerule.rules.rule import Rule
+from stablerule.rules.scored import NUMBERS, exact
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stablerule.rules.formats.loading import LoadedRules
+    from stablerule.rules.ruleset import RuleSet
+
+COMMENT = "#"
+
+
+def read(data: bytes, path: Path) -> LoadedRules:
+    """Read rules as people write them."""
+    rules = Collector(path, NUMBERS)
+    for line, text in numbered_lines(data, path):
+        if text.startswith(COMMENT):
+            continue
+        rule_text, *cells = text.split("\t")
+        numbers = dict(_read_cell(cell, path, line) for cell in cells if cell.strip())
+        rules.add(parse(rule_text, path, line), [numbers.get(name) for name in NUMBERS])
+    return rules.finish()
+
+
+def parse(text: str, path: Path, line: int) -> tuple[str, tuple[str, ...], str | None, str | None]:
+    """Read one rule; an error says where it stands."""
+    try:
+        rule = Rule.parse(text)
+    except InputError as error:
+        raise ReadError(f"not a rule: {error}.", path=path, line=line) from error
+    return rule.head_relation, rule.body, *(rule.constants or (None, None))
+
+
+def _read_cell(cell: str, path: Path, line: int) -> tuple[str, float]:
+    name, equals, value = cell.strip().partition("=")
+    if not equals or name not in NUMBERS:
+        expected = f"name=number with one of {', '.join(NUMBERS)}"
+        raise ReadError(f"expected {expected} behind the rule, found {shown(cell)}.", path=path, line=line)
+    return name, read_named(name, value, path, line)
+
+
+def read_named(name: str, value: str, path: Path, line: int) -> float:
+    """Read a number of a rule: a score may be anything, the others count or share something."""
+    return read_number(value, name, path, line, least=-math.inf if name == "score" else 0)
+
+
+def write(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
+    """Write one line for each rule, in the order of the set."""
+    if not len(rules):
+        stream.write(f"{COMMENT} no rules\n".encode())
+    for scored in rules:
+        numbers = [f"{name}={exact(value)}" for name, value in scored.numbers.items()]
+        stream.write("\t".join([str(scored.rule), *numbers]).encode() + b"\n")
+    return ()
+
+
+TEXT = Format("text", (".txt", ".rules"), read, write)
