@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import shlex
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from typer.testing import CliRunner
 if TYPE_CHECKING:
     from sybil import Example
 
+# Several workers with several threads each would wait for one another at every sum.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

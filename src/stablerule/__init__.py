@@ -6,31 +6,37 @@
 True
 """
 
-from stablerule.datasets import World, describe, households, load, newsroom, open_dataset
+from stablerule.baselines import load_model
+from stablerule.datasets import describe, households, load, newsroom, open_dataset
 from stablerule.errors import StableRuleError
-from stablerule.graph import Dataset, Finding, Graph, Triples, Vocabulary, check
+from stablerule.graph import Dataset, Graph, Triples, Vocabulary, check
 from stablerule.io import open_graph, read_dataset, save_graph, to_pandas, write_dataset, write_triples
-from stablerule.rules import Rule
+from stablerule.learning import StableRule, Tabular
+from stablerule.rules import Rule, RuleSet, read_rules, write_rules
 
 __all__ = [
     "Dataset",
-    "Finding",
     "Graph",
     "Rule",
+    "RuleSet",
+    "StableRule",
     "StableRuleError",
+    "Tabular",
     "Triples",
     "Vocabulary",
-    "World",
     "check",
     "describe",
     "households",
     "load",
+    "load_model",
     "newsroom",
     "open_dataset",
     "open_graph",
     "read_dataset",
+    "read_rules",
     "save_graph",
     "to_pandas",
     "write_dataset",
+    "write_rules",
     "write_triples",
 ]

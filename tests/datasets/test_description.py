@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -25,6 +27,20 @@ def test_a_small_graph_counted_by_hand() -> None:
     assert found.reach.within == {1: 0.2, 2: 0.4, 3: 0.6}
     assert found.graph_bytes == dataset.graph.nbytes
     assert json.loads(json.dumps(found.to_dict()))["sha256"] == dataset.sha256
+
+
+def test_how_far_it_is_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, float, float]] = []
+
+    @contextmanager
+    def bar(what: str, total: float) -> Iterator[Callable[[float], None]]:
+        done: list[float] = []
+        yield done.append
+        seen.append((what, total, sum(done)))
+
+    monkeypatch.setattr("stablerule.datasets.description.progress_bar", bar)
+    describe(Dataset.from_names("x", train=[("a", "r", "b")], test=[("a", "r", "c"), ("b", "r", "c")]))
+    assert seen == [("measuring reach", 2, 2)]
 
 
 def test_reach_is_measured_on_valid_where_there_is_no_test() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import io
+import resource
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -44,19 +45,22 @@ class Server(http.server.BaseHTTPRequestHandler):
         if body is None or self.path.startswith("/gone/"):
             self.send_error(404)
             return
-        for fault in ("cut", "busy", "other"):
+        for fault in ("cut", "busy", "too often", "other", "broken", "odd length"):
             if type(self).faults.get(fault, 0):
                 type(self).faults[fault] -= 1
                 break
         else:
             fault = ""
-        if fault == "busy":
-            self.send_error(503)
+        if fault in ("busy", "too often"):
+            self.send_error(503 if fault == "busy" else 429)
             return
+        sent = {"cut": body[:-3], "other": b"X" + body[1:], "broken": b"<html>\n" + body}.get(fault, body)
         self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header(
+            "Content-Length", "abc" if fault == "odd length" else str(len(body if fault == "cut" else sent))
+        )
         self.end_headers()
-        self.wfile.write(body[:-3] if fault == "cut" else b"X" + body[1:] if fault == "other" else body)
+        self.wfile.write(sent)
 
     def log_message(self, *_: object) -> None:
         pass
@@ -98,7 +102,7 @@ def test_a_download_is_verified_cached_and_used_again(server: str, monkeypatch: 
     assert len(Server.asked) == 4
 
 
-@pytest.mark.parametrize("fault", ["cut", "busy"])
+@pytest.mark.parametrize("fault", ["cut", "busy", "too often", "odd length"])
 def test_a_transfer_that_breaks_once_is_tried_again(server: str, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     register(monkeypatch, server)
     Server.faults = {fault: 2}
@@ -129,11 +133,70 @@ def test_a_missing_file_is_not_tried_again(server: str, monkeypatch: pytest.Monk
 def test_other_facts_than_expected_are_refused(server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     register(monkeypatch, server, counts=Counts(6, 1, 3, 1, 1))
     Server.faults = {"other": 1}
-    with pytest.raises(FetchError, match=r"the facts differ from those of tiny \(sha256"):
+    with pytest.raises(FetchError, match=r"the facts differ from those of tiny \(sha256.*Put tiny.tar.xz"):
         load("tiny")
     assert list((tmp_path / "cache").iterdir()) == []
     register(monkeypatch, server, counts=Counts(9, 1, 3, 1, 1))
-    with pytest.raises(FetchError, match=r"expected Counts\(entities=9.*found Counts\(entities=5"):
+    with pytest.raises(FetchError, match=r"expected Counts\(entities=9.*found Counts\(entities=5.*Put tiny.tar.xz"):
+        load("tiny")
+
+
+def test_what_is_no_table_is_refused_by_its_address(
+    server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    register(monkeypatch, server)
+    Server.faults = {"broken": 1}
+    with pytest.raises(
+        FetchError, match=r"what came is not tiny \(train.txt, line 1: expected 3 col.*Put tiny.tar.xz"
+    ) as caught:
+        load("tiny")
+    assert str(tmp_path / "cache" / ".tiny") not in str(caught.value)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_full_disk_is_not_called_a_missing_connection(
+    server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    register(monkeypatch, server)
+    monkeypatch.setitem(FILES, "facts.txt", FILES["facts.txt"] * 30_000)  # more than what is buffered
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, limits[1]))
+    try:
+        with pytest.raises(FetchError, match=r"facts.txt: can't be kept: File too large.*Put tiny.tar.xz"):
+            load("tiny")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert len(Server.asked) == 1
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_cache_that_can_not_be_written(server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    register(monkeypatch, server)
+    (tmp_path / "cache").write_text("a file in its place")
+    with pytest.raises(FetchError, match=r"tiny can't be kept in .*cache \(File exists\). Put tiny.tar.xz"):
+        load("tiny")
+    (tmp_path / "cache").unlink()
+    (tmp_path / "cache").mkdir()
+
+    def denied(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkdtemp", denied)
+    with pytest.raises(FetchError, match=r"can't be written: Permission denied. Put tiny.tar.xz"):
+        load("tiny")
+
+
+@pytest.mark.parametrize("place", ["cache", "yours"])
+def test_a_folder_that_can_not_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str) -> None:
+    register(monkeypatch, None)
+    if place == "yours":
+        monkeypatch.setenv("STABLERULE_DATA", str(tmp_path))
+
+    def denied(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", denied)
+    with pytest.raises(ReadError, match="can't be read: Permission denied"):
         load("tiny")
 
 
@@ -152,6 +215,7 @@ def test_only_http_addresses_are_fetched(tmp_path: Path) -> None:
 
 
 def archive(path: Path, name: str, files: dict[str, bytes]) -> None:
+    """Write members such as NAME/train.txt."""
     with tarfile.open(path, "w:xz") as out:
         for file, text in files.items():
             info = tarfile.TarInfo(f"{name}/{file}")
@@ -178,6 +242,13 @@ def test_your_folder_comes_first_as_archive_or_as_folder(
     (tmp_path / "tiny" / "test.txt").write_bytes(b"a\tr\tc\n")
     with pytest.raises(InputError, match=r"tiny: the facts differ"):
         load("tiny")
+
+
+def test_an_archive_of_the_folder_above_is_read_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    register(monkeypatch, None)
+    monkeypatch.setenv("STABLERULE_DATA", str(tmp_path))
+    archive(tmp_path / "tiny.tar.xz", "./tiny", JOINED)
+    assert load("tiny").sha256 == FACTS.sha256
 
 
 def test_archives_that_are_damaged_or_hold_something_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -212,6 +283,9 @@ def test_names_paths_and_what_is_neither(tmp_path: Path) -> None:
         open_dataset("no/such/place")
     with pytest.raises(InputError, match="read as it is, without header"):
         open_dataset("geography", header=True)
+    for name in ("x" * 300, "a\0b"):
+        with pytest.raises(ReadError, match="can't be read"):
+            open_dataset(name)
 
 
 def test_the_catalog_is_complete() -> None:

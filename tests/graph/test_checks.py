@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stablerule import Dataset, Finding, check
+from stablerule import Dataset, check
+from stablerule.graph import Finding
 from tests.worlds import Fact
 
 # Facts with nothing wrong: names of several letters, two relations with different pairs.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing as mp
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 
 from stablerule import Dataset, Graph, Triples, open_graph, save_graph
-from stablerule.errors import InputError, ReadError
+from stablerule.errors import InputError, ReadError, WriteError
 from stablerule.graph import packing
 from tests.worlds import Fact, fact_lists, random_graph
 
@@ -61,6 +63,42 @@ def test_contains_agrees_with_a_set(known: list[Fact], asked: list[Fact]) -> Non
     assert dataset.graph.contains(dataset.test).tolist() == expected
 
 
+@given(fact_lists, fact_lists)
+def test_contains_knows_inverses(known: list[Fact], asked: list[Fact]) -> None:
+    dataset = Dataset.from_names("g", train=known, test=asked)
+    rows = dataset.test.rows[:, ::-1] + np.array([0, dataset.graph.n_relations, 0], np.int32)
+    assert dataset.graph.contains(Triples(rows)).tolist() == [fact in set(known) for fact in asked]
+
+
+@pytest.mark.parametrize("row", [[0, 0, 5], [0, 0, -1], [5, 0, 0], [0, 6, 0], [0, -1, 0]])
+def test_contains_refuses_ids_that_do_not_exist(row: list[int]) -> None:
+    graph = Dataset.from_names("g", train=[(f"e{i}", f"r{i % 3}", f"e{(i * 2) % 5}") for i in range(5)]).graph
+    assert (graph.n_entities, graph.n_relations) == (5, 3)
+    with pytest.raises(InputError, match="id must be in"):
+        graph.contains(Triples(np.array([row])))
+
+
+def test_methods_refuse_ids_that_do_not_exist() -> None:
+    graph = Dataset.from_names("g", train=[("a", "r", "b"), ("b", "r", "a")]).graph
+    words = graph.vocabulary
+    asked: list[tuple[Callable[..., object], tuple[int, ...], str]] = [
+        (graph.facts, (99,), r"A relation id must be in 0\.\.1 \(inverses included\), got 99"),
+        (graph.facts, (-1,), "A relation id"),
+        (graph.inverse, (2,), "A relation id"),
+        (graph.edges, (-1,), r"An entity id must be in 0\.\.1, got -1"),
+        (graph.tails, (-1, 0), "An entity id"),
+        (graph.tails, (0, 2), "A relation id"),
+        (graph.relations_between, (0, -1), "An entity id"),
+        (graph.relations_between, (2, 0), "An entity id"),
+        (words.relation_name, (-1,), "A relation id"),
+        (words.entity_name, (-1,), "An entity id"),
+        (words.entity_name, (2,), "An entity id"),
+    ]
+    for method, ids, problem in asked:
+        with pytest.raises(InputError, match=problem):
+            method(*ids)
+
+
 def test_rows_that_do_not_fit_into_63_bits_give_the_same_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = random_graph(0)
     monkeypatch.setattr(packing.Packing, "fits", property(lambda _: False))
@@ -68,6 +106,8 @@ def test_rows_that_do_not_fit_into_63_bits_give_the_same_graph(monkeypatch: pyte
     for name, array in packed.arrays.items():
         assert np.array_equal(array, plain.arrays[name]), name
     assert plain.contains(plain.triples).all()
+    swapped = plain.triples.rows[:, ::-1] + np.array([0, plain.n_relations, 0], np.int32)
+    assert plain.contains(Triples(swapped)).all()
 
 
 def test_memory_stays_below_48_bytes_a_fact_and_24_an_entity() -> None:
@@ -144,3 +184,55 @@ def test_a_foreign_damaged_or_future_folder_is_refused(tmp_path: Path) -> None:
     array.write_bytes(array.read_bytes()[:-8])
     with pytest.raises(ReadError, match="damaged"):
         open_graph(tmp_path / "g")
+
+
+def shorter(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array[:-1]
+
+
+def as_floats(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array.astype(float)
+
+
+def as_a_table(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array.reshape(1, -1)
+
+
+@pytest.mark.parametrize("name", ["edge_tails", "offsets", "fact_offsets"])
+@pytest.mark.parametrize("change", [shorter, as_floats, as_a_table])
+def test_arrays_of_another_length_or_type_are_refused(
+    tmp_path: Path, name: str, change: Callable[[Any], np.ndarray[Any, Any]]
+) -> None:
+    graph = random_graph(5)
+    save_graph(graph, tmp_path / "g")
+    np.save(tmp_path / "g" / f"{name}.npy", change(graph.arrays[name]))
+    with pytest.raises(ReadError, match=rf"damaged one \({name} (has|holds)"):
+        open_graph(tmp_path / "g")
+
+
+def test_arrays_and_names_of_two_graphs_are_refused(tmp_path: Path) -> None:
+    save_graph(random_graph(5), tmp_path / "g")
+    save_graph(random_graph(5, entities=11), tmp_path / "h")
+    (tmp_path / "h" / "entities.arrow").replace(tmp_path / "g" / "entities.arrow")
+    with pytest.raises(ReadError, match="do not fit together"):
+        open_graph(tmp_path / "g")
+
+
+@pytest.mark.parametrize(("file", "keep"), [("entities.arrow", 0.5), ("relations.arrow", 0), ("offsets.npy", 0)])
+def test_truncated_files_are_refused(tmp_path: Path, file: str, keep: float) -> None:
+    save_graph(random_graph(5), tmp_path / "g")
+    path = tmp_path / "g" / file
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(keep * len(whole))])
+    with pytest.raises(ReadError, match="damaged"):
+        open_graph(tmp_path / "g")
+
+
+def test_only_a_saved_graph_is_overwritten(tmp_path: Path) -> None:
+    folder = tmp_path / "g"
+    save_graph(random_graph(5), folder)
+    save_graph(random_graph(6), folder, overwrite=True)
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(WriteError, match="not replaced: 'notes.txt'"):
+        save_graph(random_graph(5), folder, overwrite=True)
+    assert (folder / "notes.txt").read_text() == "mine"

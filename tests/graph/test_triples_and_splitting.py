@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -40,6 +42,48 @@ def test_a_column_of_the_wrong_length_is_refused() -> None:
         Triples(np.array([[0, 0, 1]]), weight=np.array([1.0, 2.0]))
 
 
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        (np.zeros((2, 6), int), r"shape \(n, 3\).* got \(2, 6\)"),
+        (np.zeros(3, int), r"got \(3,\)"),
+        (np.zeros((1, 3, 1), int), r"got \(1, 3, 1\)"),
+        (np.array([[0.9, 0, 1]]), "whole numbers .* got float64"),
+        (np.array([[True, False, True]]), "got bool"),
+        (np.array([[2**32 + 1, 0, 1]]), "at most 2,147,483,647, got 4,294,967,297"),
+        (np.array([[0, 0, -(2**40)]]), "got -1,099"),
+    ],
+)
+def test_rows_that_are_no_triples_are_refused(rows: np.ndarray[Any, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        Triples(rows)
+
+
+@pytest.mark.parametrize(
+    ("column", "values"), [("weight", ["x"]), ("source", [0.5]), ("source", [2**40]), ("time", [1.5]), ("time", ["x"])]
+)
+def test_columns_of_the_wrong_type_are_refused(column: str, values: list[object]) -> None:
+    with pytest.raises(InputError, match=f"'{column}' must hold"):
+        Triples(np.array([[0, 0, 1]]), **{column: np.array(values)})
+
+
+def test_whoever_gave_the_array_can_not_change_the_triples() -> None:
+    rows, weight, time = np.zeros((2, 3), np.int32), np.ones(2), np.array(["1999-01-01"] * 2, "datetime64[D]")
+    triples = Triples(rows, weight=weight, time=time)
+    rows[0, 0], weight[0], time[0] = 7, 7, np.datetime64("2024-01-01")
+    assert triples == Triples(np.zeros((2, 3), np.int32), weight=np.ones(2), time=np.array([time[1]] * 2))
+
+
+def test_a_read_only_array_is_shared() -> None:
+    rows = np.zeros((2, 3), np.int32)
+    rows.flags.writeable = False
+    assert np.shares_memory(Triples(rows).rows, rows)
+
+
+def test_no_rows() -> None:
+    assert len(Triples(np.array([]))) == len(Triples(np.empty((0, 3), np.int32))) == 0
+
+
 @given(fact_lists, st.integers(0, 5), st.sampled_from([(0.8, 0.1, 0.1), (0.5, 0.25, 0.25), (0.6, 0.4, 0.0), (1, 0, 0)]))
 def test_a_split_is_a_partition_that_train_covers(
     facts: list[Fact], seed: int, ratios: tuple[float, float, float]
@@ -61,3 +105,21 @@ def test_a_split_is_a_partition_that_train_covers(
 def test_shares_that_make_no_sense_are_refused(ratios: tuple[float, float, float]) -> None:
     with pytest.raises(OptionError, match="three shares"):
         split_triples(Triples(np.array([[0, 0, 1]])), ratios)
+
+
+@pytest.mark.parametrize("ratios", [0.8, None, "0.8", (0.8, "0.1", 0.1), (float("nan"), 0, 0)])
+def test_shares_that_are_none(ratios: Any) -> None:
+    with pytest.raises(OptionError, match="three shares"):
+        split_triples(Triples(np.array([[0, 0, 1]])), ratios)
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 1.5, None])
+def test_seeds_that_are_none(seed: Any) -> None:
+    with pytest.raises(OptionError, match="'seed' must be a whole number of at least 0"):
+        split_triples(Triples(np.array([[0, 0, 1]])), (0.8, 0.1, 0.1), seed)
+
+
+def test_a_generator_is_a_seed_too() -> None:
+    triples = Triples(np.array([[i, 0, j] for i in range(10) for j in range(10)]))
+    one, two = (split_triples(triples, (0.8, 0.1, 0.1), seed) for seed in (3, np.random.default_rng(3)))
+    assert one == two

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -65,6 +67,25 @@ def test_unknown_names_say_the_closest() -> None:
     asked = pl.DataFrame({"head": ["Honolulu"], "relation": ["born_in"], "tail": ["Honolul"]})
     with pytest.raises(UnknownEntity, match="Closest: 'Honolulu'"):
         words.encode(asked)
+
+
+@pytest.mark.parametrize("name", [5, None, b"a"])
+def test_names_are_text(name: Any) -> None:
+    words = Dataset.from_names("g", train=[("a", "r", "b")]).vocabulary
+    with pytest.raises(InputError, match=f"The name of an entity must be text, got {name!r}"):
+        words.entity_id(name)
+    with pytest.raises(InputError, match=f"The name of a relation must be text, got {name!r}"):
+        words.relation_id(name)
+
+
+def test_half_of_a_surrogate_pair_is_nobodys_name() -> None:
+    names = Names([f"person number {i}" for i in range(3_000)])
+    assert "person\ud800" not in names
+    assert names.closest("person number 7\ud800")
+    with pytest.raises(UnknownEntity):
+        Dataset.from_names("g", train=[("a", "r", "b")]).vocabulary.entity_id("\ud800")
+    with pytest.raises(InputError, match="facts must be"):
+        Dataset.from_names("g", train=[("a\ud800", "r", "b")])
 
 
 def test_closest_names_are_found_among_many() -> None:

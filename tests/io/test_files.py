@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
+import resource
 import stat
 from pathlib import Path
+from zipfile import ZipFile
 
+import polars as pl
 import pytest
 
+from stablerule import read_dataset, write_triples
 from stablerule.errors import ReadError, WriteError
-from stablerule.io import folder_beside, write_beside
-from stablerule.io.files import open_bytes
+from stablerule.io import write_beside
+from stablerule.io.files import COMPRESSIONS, open_bytes
 
 
 class Stop(Exception):
@@ -35,33 +40,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), write_beside(tmp_path / "x") as temporary:
         temporary.write_text("half")
         raise KeyboardInterrupt
-    with pytest.raises(KeyboardInterrupt), folder_beside(tmp_path / "y") as temporary:
-        (temporary / "part").write_text("half")
-        raise KeyboardInterrupt
     assert os.listdir(tmp_path) == []
-
-
-def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "old").write_text("old")
-    with pytest.raises(WriteError, match="already exists"), folder_beside(folder):
-        pass
-    with pytest.raises(Stop), folder_beside(folder, overwrite=True) as temporary:
-        (temporary / "new").write_text("half")
-        raise Stop
-    assert os.listdir(folder) == ["old"]
-    with folder_beside(folder, overwrite=True) as temporary:
-        (temporary / "new").write_text("new")
-    assert os.listdir(folder) == ["new"]
-    assert os.listdir(tmp_path) == ["model"]
-
-
-def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
-    (tmp_path / "model").mkdir()
-    with folder_beside(tmp_path / "model") as temporary:
-        (temporary / "x").write_text("x")
-    assert (tmp_path / "model" / "x").read_text() == "x"
 
 
 def test_new_files_have_the_usual_rights(tmp_path: Path) -> None:
@@ -77,3 +56,96 @@ def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
         pass
     with pytest.raises(WriteError, match="can't be written"), write_beside(tmp_path):
         pass
+
+
+def test_a_long_name_is_no_trouble_until_the_system_says_so(tmp_path: Path) -> None:
+    with write_beside(tmp_path / ("x" * 250)) as temporary:
+        temporary.write_text("whole")
+    assert (tmp_path / ("x" * 250)).read_text() == "whole"
+    for name in ("x" * 300, "a\0b"):
+        with pytest.raises(WriteError, match="can't be written"), write_beside(tmp_path / name):
+            raise AssertionError("told before the work")
+        with pytest.raises(ReadError, match="can't be read"):
+            read_dataset(tmp_path / name)
+
+
+FRAME = pl.DataFrame({"head": [f"e{i * 7919 % 10_007}" for i in range(5000)], "relation": "r", "tail": "x"})
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".tsv", ".csv.gz"])
+def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path, suffix: str) -> None:
+    """A limit for the size of files stands in for the disk; polars and Python have their own words for it."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, limits[1]))
+    try:
+        with pytest.raises(WriteError, match="facts.*can't be written: .*too large"):
+            write_triples(FRAME, tmp_path / f"facts{suffix}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
+
+
+def compressed(suffix: str, data: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with COMPRESSIONS[suffix](buffer, "wb") as stream:
+        stream.write(data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_a_compressed_file_without_its_suffix_is_told(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "facts.tsv"
+    path.write_bytes(compressed(suffix, b"a\tr\tb\n"))
+    with pytest.raises(ReadError, match=rf"compressed data. Call the file facts.tsv{suffix}"):
+        read_dataset(path)
+
+
+def test_a_zip_archive_is_told_and_text_that_begins_like_bzip2_is_read(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "facts.zip", "w") as out:
+        out.writestr("facts.tsv", "a\tr\tb\n")
+    (tmp_path / "facts.zip").rename(tmp_path / "facts.tsv")
+    with pytest.raises(ReadError, match="a zip archive. Unpack it first"):
+        read_dataset(tmp_path / "facts.tsv")
+    (tmp_path / "facts.tsv").write_text("BZh91\tr\tb\n")
+    assert len(read_dataset(tmp_path / "facts.tsv").train) == 1
+
+
+def test_damage_inside_of_a_zst_file_is_noticed(tmp_path: Path) -> None:
+    """Without a checksum, most changed bytes of the text would be read as other names."""
+    path = tmp_path / "facts.tsv.zst"
+    text = os.urandom(3000).hex()
+    write_triples(pl.DataFrame({"head": ["a"], "relation": ["r"], "tail": [text]}), path)
+    whole = bytearray(path.read_bytes())
+    for at in range(200, len(whole) - 200, 97):
+        damaged = whole.copy()
+        damaged[at] ^= 4
+        path.write_bytes(damaged)
+        with pytest.raises(ReadError):
+            read_dataset(path)
+
+
+def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "facts.tsv").symlink_to(tmp_path / "gone.tsv")
+    with pytest.raises(ReadError, match="a link that leads nowhere: there is no '.*gone.tsv'"):
+        read_dataset(tmp_path / "facts.tsv")
+
+
+def denied(*_: object, **__: object) -> None:
+    raise PermissionError(13, "Permission denied")
+
+
+@pytest.mark.parametrize("method", ["stat", "iterdir"])
+def test_an_unreadable_folder_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    (tmp_path / "train.tsv").write_text("a\tr\tb\n")
+    monkeypatch.setattr(Path, method, denied)
+    with pytest.raises(ReadError, match="can't be read: Permission denied"):
+        read_dataset(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["facts.tsv", "facts.parquet", "facts.nt"])
+def test_an_unreadable_file_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("a\tr\tb\n")
+    monkeypatch.setattr("stablerule.io.files.open", denied, raising=False)
+    with pytest.raises(ReadError, match="can't be read: Permission denied"):
+        read_dataset(path)

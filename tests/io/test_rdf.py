@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule import read_dataset, write_dataset, write_triples
-from stablerule.errors import MissingExtra, ReadError, WriteError
+from stablerule.errors import MissingExtra, OptionError, ReadError, WriteError
+from stablerule.io.blank_nodes import BlankNodes
 from stablerule.io.rdf import Shortening
 
 TURTLE = """@prefix ex: <http://example.org/> .
@@ -58,6 +59,57 @@ def test_n_triples_and_given_prefixes_and_base(tmp_path: Path) -> None:
     assert read_dataset(path).frame("train").rows() == full
     short = read_dataset(path, base="http://example.org/", prefixes={"v": "http://v.org/"})
     assert short.frame("train").rows() == [("Paris", "v:in", "France")]
+
+
+def test_a_byte_order_mark_and_other_encodings(tmp_path: Path) -> None:
+    line = "<x:Köln> <x:in> <x:b> .\n"
+    for encoding in ("utf-8-sig", "utf-8", "latin-1", "utf-16"):
+        path = write(tmp_path, "facts.nt", line.encode(encoding))
+        asked = "utf-8" if encoding == "utf-8-sig" else encoding
+        assert read_dataset(path, encoding=asked).frame("train").rows() == [("x:Köln", "x:in", "x:b")]
+
+
+def test_relative_iris_of_turtle_need_a_base(tmp_path: Path) -> None:
+    path = write(tmp_path, "facts.ttl", "<Paris> <in> <France> .\n")
+    with pytest.raises(ReadError, match=r"line 1: not valid RDF.* relative IRIs: add a line such as @base <.*base="):
+        read_dataset(path)
+    assert read_dataset(path, base="http://e.org/").frame("train").rows() == [("Paris", "in", "France")]
+    with pytest.raises(OptionError, match="'base' must be an IRI"):
+        read_dataset(path, base="not an: IRI")
+
+
+NAMELESS = """@prefix ex: <http://e.org/> .
+[] ex:p ex:o . ex:a ex:q [ ex:z ex:y ] , ( ex:l ex:m ) . _:b1 ex:p _:deadbeef .
+"""
+
+
+def test_blank_nodes_without_a_name_are_numbered(tmp_path: Path) -> None:
+    path = write(tmp_path, "facts.ttl", NAMELESS)
+    one, two = (read_dataset(path) for _ in range(2))
+    assert one.sha256 == two.sha256
+    names = {name for row in one.frame("train").rows() for name in row if name.startswith("_:")}
+    assert names == {"_:anon1", "_:anon2", "_:anon3", "_:anon4", "_:b1", "_:deadbeef"}
+
+
+def test_nameless_nodes_of_two_files_are_not_the_same_and_meet_no_label(tmp_path: Path) -> None:
+    write(tmp_path, "train.ttl", "[] <x:p> <x:o> . _:anon1 <x:p> <x:o> .")
+    write(tmp_path, "test.ttl", "[] <x:p> <x:o> .")
+    dataset = read_dataset(tmp_path)
+    heads = [row[0] for split in ("train", "test") for row in dataset.frame(split).rows()]
+    assert heads == ["_:anon_1", "_:anon1", "_:anon_2"]
+
+
+def test_a_label_is_kept_wherever_a_piece_of_the_file_ends() -> None:
+    text = b"_:deadbeef <x:p> _:a1 ."
+    for size in range(1, len(text) + 1):
+        nodes = BlankNodes()
+        assert b"".join(nodes.watch(text[i : i + size] for i in range(0, len(text), size))) == text
+        assert (nodes.name("deadbeef"), nodes.name("a1")) == ("_:deadbeef", "_:a1"), size
+
+
+def test_a_short_name_never_looks_like_an_inverse(tmp_path: Path) -> None:
+    path = write(tmp_path, "facts.nt", "<http://e.org/a> <http://e.org/~r> <http://e.org/b> .\n")
+    assert read_dataset(path, base="http://e.org/").frame("train").rows() == [("a", "http://e.org/~r", "b")]
 
 
 def test_the_named_graph_of_a_quad_is_its_source(tmp_path: Path) -> None:
@@ -108,6 +160,13 @@ def test_bad_syntax_is_named_with_its_line(tmp_path: Path, name: str, text: str,
 def test_no_facts_between_entities(tmp_path: Path, text: str) -> None:
     with pytest.raises(ReadError, match="no triples between entities"):
         read_dataset(write(tmp_path, "facts.nt", text))
+
+
+def test_only_literals_say_so_with_their_number(tmp_path: Path) -> None:
+    path = write(tmp_path, "facts.nt", '<x:a> <x:r> "1" .\n<x:a> <x:r> "2" .\n')
+    with pytest.raises(ReadError, match=r"All 2 have a literal as tail: keep them with literals='keep'"):
+        read_dataset(path)
+    assert len(read_dataset(path, literals="keep").train) == 2
 
 
 def test_truncated_and_missing(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import polars as pl
@@ -51,12 +53,18 @@ def test_whole_numbers_are_names_too() -> None:
     [
         ([("a", "r")], r"row 0 must be \(head, relation, tail\), got \('a', 'r'\)"),
         (["abc"], "row 0 must be"),
-        ([("a", "r", "b"), ("a", "", "b")], "the relation of row 1 must be a non-empty string, got ''"),
-        ([("a", "r", None)], "the tail of row 0 must be a non-empty string, got None"),
+        ([None], "row 0 must be"),
+        ([5], "row 0 must be"),
+        ([{"head": "a", "relation": "r", "tail": "b"}], "row 0 must be"),
+        ([("a", "r", "b", 0.5)], r"row 0 must be \(head, relation, tail\).* by their number.*'weight': 3"),
+        ([("a\ud800", "r", "b")], r"the head 'a\\ud800' is no text.* \(row 0\)"),
+        ([("a", "r", "b"), ("a", "~r", "b")], r"relation '~r' begins with '~'.* \(row 1\)"),
+        ([("a", "r", "b"), ("a", "", "b")], r"the relation must be a non-empty string, got '' \(row 1\)"),
+        ([("a", "r", None)], r"the tail must be a non-empty string, got None \(row 0\)"),
         ([("a", "r", 3)], "got 3"),
         ([], "no triples in it"),
         (pl.DataFrame({"head": ["a"], "relation": ["r"]}), "expected 3 columns"),
-        (pl.DataFrame({"head": ["a"], "relation": ["r"], "tail": [1.5]}), "'tail' must hold names .* Float64"),
+        (pl.DataFrame({"head": ["a"], "relation": ["r"], "tail": [1.5]}), "the tail must hold names .* Float64"),
         (
             pl.DataFrame({"head": ["a", None], "relation": "r", "tail": "b"}),
             r"expected a head, found nothing \(row 1\)",
@@ -65,6 +73,22 @@ def test_whole_numbers_are_names_too() -> None:
         (pl.DataFrame({"head": [], "relation": [], "tail": []}), "no triples in it"),
         (pd.DataFrame({"head": ["a", None], "relation": ["r"] * 2, "tail": ["b"] * 2}), r"found nothing \(row 1\)"),
         (pd.DataFrame({"head": ["a", 1], "relation": ["r"] * 2, "tail": ["b"] * 2}), "mixes types"),
+        (pd.DataFrame({"head": ["a\ud800"], "relation": ["r"], "tail": ["b"]}, dtype=object), "'head' mixes types, or"),
+        (pd.DataFrame({"head": [2**200], "relation": ["r"], "tail": ["b"]}, dtype=object), "'head' mixes types, or"),
+        (pd.DataFrame([["a", "r", "b", "c"]], columns=["head", "relation", "tail", "tail"]), "expected 3 columns"),
+        (
+            pd.DataFrame(
+                {
+                    "head": ["a"],
+                    "relation": ["r"],
+                    "tail": ["b"],
+                    "time": pd.period_range("2020-01", periods=1, freq="M"),
+                }
+            ),
+            r"ISO date .* found Period\('2020-01', 'M'\) \(row 0\)",
+        ),
+        (pl.DataFrame({"head": ["a"], "relation": ["r"], "tail": ["b"], "weight": [[1]]}), r"a number .* \(row 0\)"),
+        (pl.DataFrame({"head": ["a"], "relation": ["~r"], "tail": ["b"]}), r"polars frame: relation '~r'.* \(row 0\)"),
     ],
 )
 def test_bad_frames_and_lists(source: Any, problem: str) -> None:
@@ -79,11 +103,81 @@ def test_things_that_are_no_source() -> None:
         read_dataset({"test": FACTS})
     with pytest.raises(OptionError, match="may have 'valid' and 'test'"):
         read_dataset({"train": FACTS, "dev": FACTS})
+    with pytest.raises(OptionError, match="with nothing for train"):
+        read_dataset({"train": None})
+    for source in (b"abc", bytearray(b"abc"), read_dataset(FACTS)):
+        with pytest.raises(InputError, match="must be a path, a frame or a list of triples"):
+            read_dataset(source)
+
+
+def test_parquet_files_are_not_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, fact in (("f1", FACTS[0]), ("f[1]", FACTS[1]), ("f*", FACTS[2]), ("~", FACTS[0])):
+        with (tmp_path / f"{name}.parquet").open("wb") as out:
+            pl.DataFrame([fact], schema=COLUMNS, orient="row").write_parquet(out)
+    for name, fact in (("f[1]", FACTS[1]), ("f*", FACTS[2]), ("~", FACTS[0])):
+        assert read_dataset(f"{name}.parquet").frame("train").rows() == [fact]
+
+
+@pytest.mark.parametrize("names", [("*", "^.*$", "x"), ("x", "*", "^x$")])
+def test_columns_are_not_patterns(tmp_path: Path, names: tuple[str, str, str]) -> None:
+    frame = pl.DataFrame([FACTS[0]], schema=list(names), orient="row")
+    frame.write_parquet(tmp_path / "facts.parquet")
+    for source in (frame, tmp_path / "facts.parquet", pd.DataFrame([FACTS[0]], columns=list(names))):
+        assert read_dataset(source, columns=names).frame("train").rows() == [FACTS[0]]
+        assert read_dataset(source).frame("train").rows() == [FACTS[0]]
+
+
+def test_a_large_parquet_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stablerule.io.frames.PARQUET_ROWS", 2)
+    pl.DataFrame([*FACTS, ("a", "~r", "b")], schema=COLUMNS, orient="row").write_parquet(tmp_path / "facts.parquet")
+    with pytest.raises(ReadError, match=r"facts.parquet: relation '~r' .* \(row 3\)"):
+        read_dataset(tmp_path / "facts.parquet")
+
+
+def test_pandas_columns_are_taken_by_position() -> None:
+    frame = pd.DataFrame([["x", "Paris", "in", "France"]], columns=["1", 1, "r", "t"])
+    assert read_dataset(frame, columns=(1, 2, 3)).frame("train").rows() == [("Paris", "in", "France")]
+    with pytest.raises(ReadError, match="two columns are called '1'"):
+        read_dataset(frame, columns=("1", "r", "t"))
+    twice = pd.DataFrame([["Paris", "in", "France", "x"]], columns=["h", "r", "t", "x"]).rename(columns={"x": "t"})
+    with pytest.raises(ReadError, match="two columns are called 't'"):
+        read_dataset(twice, columns=("h", "r", "t"))
+
+
+class Table(pd.DataFrame):
+    pass
+
+
+def test_classes_made_from_pandas_frames() -> None:
+    assert read_dataset(Table(FACTS, columns=COLUMNS)).frame("train").rows() == FACTS
+
+
+def test_lists_with_more_than_three_parts() -> None:
+    rows = [("Paris", "in", "France", 0.5, "atlas", 1999), ("Bonn", "in", "Germany", 1, "web", 2001)]
+    expected = [("Paris", "in", "France", 0.5, "atlas", 1999), ("Bonn", "in", "Germany", 1.0, "web", 2001)]
+    assert read_dataset(rows, columns=range(6)).frame("train").rows() == expected
+    dated = read_dataset(rows, columns={"head": 2, "relation": 1, "tail": 0, "time": 5}).frame("train")
+    assert dated.row(0, named=True) == {"head": "France", "relation": "in", "tail": "Paris", "time": 1999}
+    assert read_dataset([("in", "Paris", "France")], columns=(1, 0, 2)).frame("train").row(0) == (
+        "Paris",
+        "in",
+        "France",
+    )
+    with pytest.raises(OptionError, match="A list has no names of columns"):
+        read_dataset(rows, columns=("head", "relation", "tail", "weight"))
+    with pytest.raises(ReadError, match="row 0 must have 4 parts or more"):
+        read_dataset([("a", "r", "b")], columns=(0, 1, 2, 3))
+    with pytest.raises(ReadError, match=r"a number of at least 0 as weight, found 'x' \(row 0\)"):
+        read_dataset([("a", "r", "b", "x")], columns=(0, 1, 2, 3))
 
 
 def test_a_parquet_file_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "facts.parquet"
     path.write_bytes(b"PAR1 not really")
+    with pytest.raises(ReadError, match="a damaged Parquet file"):
+        read_dataset(path)
+    path.write_bytes(b"a\tr\tb\n")
     with pytest.raises(ReadError, match="not a Parquet file"):
         read_dataset(path)
 
@@ -100,10 +194,17 @@ def test_optional_columns_of_frames() -> None:
         read_dataset(frame.with_columns(time=pl.lit(1.5)))
 
 
+def test_times_with_a_zone_become_utc() -> None:
+    noon = pl.Series([datetime(2024, 5, 31, 12, tzinfo=ZoneInfo("Europe/Berlin"))])
+    frame = pl.DataFrame([FACTS[0]], schema=COLUMNS, orient="row").with_columns(time=noon)
+    assert frame["time"].dtype.time_zone == "Europe/Berlin"  # type: ignore[attr-defined]
+    assert read_dataset(frame).frame("train")["time"].to_list() == [datetime(2024, 5, 31, 10)]
+
+
 def test_time_must_be_of_one_kind_in_all_splits() -> None:
     frame = pl.DataFrame(FACTS, schema=COLUMNS, orient="row")
     numbers, dates = frame.with_columns(time=pl.lit(1999)), frame.with_columns(time=pl.lit("1999-01-01"))
-    with pytest.raises(ReadError, match="time must be of one kind"):
+    with pytest.raises(ReadError, match="time must be of one kind throughout, found a date and a whole number"):
         read_dataset({"train": numbers, "test": dates})
 
 
@@ -118,6 +219,25 @@ def test_a_folder_with_splits_in_different_formats(tmp_path: Path) -> None:
     dataset = read_dataset(tmp_path)
     assert [dataset.frame(split).rows() for split in ("train", "valid", "test")] == [FACTS[:1], FACTS[1:2], FACTS[2:]]
     assert dataset.name == tmp_path.name
+
+
+def test_splits_may_have_no_suffix_and_valid_has_many_names(tmp_path: Path) -> None:
+    for name, fact in (("train", FACTS[0]), ("val", FACTS[1]), ("test", FACTS[2])):
+        (tmp_path / name).write_text("\t".join(fact) + "\n")
+    dataset = read_dataset(tmp_path)
+    assert [dataset.frame(split).rows() for split in ("train", "valid", "test")] == [[fact] for fact in FACTS]
+    assert dataset.notes == ()
+    assert read_dataset(tmp_path / "val").frame("train").rows() == [FACTS[1]]
+
+
+def test_data_files_that_are_not_used_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("train.tsv", "facts.txt", "more.parquet", "README.md", ".hidden.tsv"):
+        (tmp_path / name).write_text("a\tr\tb\n")
+    (tmp_path / "test.tsv").mkdir()
+    notes = read_dataset(tmp_path).notes
+    assert len(notes) == 1
+    assert notes[0].endswith("not read, because only train, valid and test are: facts.txt, more.parquet, test.tsv.")
+    assert notes[0] in caplog.text
 
 
 def test_folders_that_do_not_say_what_is_train(tmp_path: Path) -> None:

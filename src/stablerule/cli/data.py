@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.output import console, errors, plain, print_json, size, table
+from stablerule.cli.output import console, errors, plain, print_json, print_table, size, table
 from stablerule.cli.reading import takes_data
 from stablerule.datasets import CATALOG, describe, load
 from stablerule.graph import Dataset
@@ -49,7 +49,7 @@ def list_datasets(json: Json = False) -> None:
         counts = entry.counts
         numbers = (counts.entities, counts.relations, counts.train, counts.valid, counts.test)
         rows.add_row(entry.name, *(f"{n:,}" for n in numbers), entry.about)
-    console.print(rows)
+    print_table(rows)
 
 
 @app.command()

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
-from typing import Annotated
+import traceback
+from contextlib import suppress
+from typing import Annotated, Any
 
 import typer
+from typer import rich_utils
 
 from stablerule.cli import data
-from stablerule.cli.output import errors, plain
+from stablerule.cli.learn import learn
+from stablerule.cli.output import NoteFormatter, errors, plain
+from stablerule.cli.rules import rules
 from stablerule.errors import StableRuleError
+
+# Shows the traceback of an error, which otherwise is one line.
+DEBUG = "STABLERULE_DEBUG"
+FAILED, UNEXPECTED, INTERRUPTED, CLOSED_PIPE = 2, 3, 130, 141
+# Of click, or of the copy of it that newer versions of typer carry.
+USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 app = typer.Typer(
     help="Learn logical rules from a knowledge graph, and know where they hold.",
@@ -20,6 +32,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
+app.command()(learn)
+app.command()(rules)
 
 
 def _version(asked: bool) -> None:
@@ -36,21 +50,69 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Results go to standard output, everything else to standard error. Exit code 2 is an error in what was asked."""
-    logging.basicConfig(level=logging.WARNING, format="Note: %(message)s", stream=sys.stderr)
+    """Results go to standard output, everything else to standard error.
+
+    Exit codes: 1 when `data check` finds something serious, 2 for an error in what was asked, 3 for one of ours.
+    """
+    notes = logging.StreamHandler(sys.stderr)
+    notes.setFormatter(NoteFormatter())
+    logging.basicConfig(level=logging.WARNING, handlers=[notes])
 
 
 def run() -> None:
-    """Run the command line; errors that the package raises on purpose become one readable line."""
+    """Run the command line; every end has its exit code, see `main`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that can't show a name gets its code instead of a traceback.
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(_run())
+
+
+def _run() -> int:
     try:
-        app()
-    except StableRuleError as error:
-        errors.print(f"[red]Error:[/red] {plain(str(error))}", highlight=False, soft_wrap=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
+        # Not standalone: typer would end the process itself, with 1 for a reader who has gone.
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as error:  # a panic of polars is no Exception
+        code = _ended_by(error)
+    if code == INTERRUPTED:
         errors.print("Interrupted.")
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): that is no error, but Python would say so at exit.
+    return code if isinstance(code, int) else 0
+
+
+def _ended_by(error: BaseException) -> int:
+    """Say what happened, in one line, and return the exit code for it."""
+    match error:
+        case StableRuleError():
+            code = _fail(error, str(error))
+        case typer.Abort() | KeyboardInterrupt():
+            code = INTERRUPTED
+        case BrokenPipeError() | SystemExit(code=1):
+            # Commands end with typer.Exit, whose code is returned: a bare exit is what rich and typer do on a closed
+            # pipe (`| head`). That is no error, and it is not the 1 that means "serious".
+            code = _forget_output(CLOSED_PIPE)
+        case SystemExit():
+            code = error.code if isinstance(error.code, int) else 0
+        case OSError():
+            code = _forget_output(_fail(error, f"{error.strerror or error}."))
+        case _ if isinstance(error, USAGE_ERROR):
+            rich_utils.rich_format_error(error)
+            code = FAILED
+        case _:
+            what = f"{type(error).__name__}: {error}. This should not happen. {DEBUG}=1 shows where it did."
+            code = _fail(error, what, UNEXPECTED)
+    return code
+
+
+def _fail(error: BaseException, what: str, code: int = FAILED) -> int:
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)
+    errors.print(f"[red]Error:[/red] {plain(what)}", highlight=False, soft_wrap=True)
+    return code
+
+
+def _forget_output(code: int) -> int:
+    """Lead away what is still to be written to standard output: Python would complain about it at exit."""
+    with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    return code

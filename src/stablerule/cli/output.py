@@ -3,30 +3,63 @@
 from __future__ import annotations
 
 import json
+import logging
+import sys
 from typing import Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-console = Console()
-errors = Console(stderr=True)
+# Without emoji=False rich turns a name such as :smile: into a picture.
+console = Console(emoji=False)
+errors = Console(stderr=True, emoji=False)
+
+# Between columns; and a column of words is never narrower than this.
+SPACE, NARROWEST = 2, 12
+
+# What moves the cursor, colours the screen, begins a new line or turns the direction of writing: none of it belongs to
+# a name, and a file from elsewhere may hold it on purpose.
+CONTROLS = {
+    code: chr(code).encode("unicode_escape").decode()
+    for code in (*range(0x20), *range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
 
 
 def print_json(value: Any) -> None:
     """For machines: plain JSON on standard output, whatever the terminal is."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2)
+    typer.echo(text)
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
-    """For people: a table without vertical lines; the columns named in `right` are numbers."""
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), collapse_padding=True)
+    """For people: a table without vertical lines; the columns named in `right` are numbers, which are never broken."""
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, SPACE, 0, 0), collapse_padding=True)
     for column in columns:
+        is_number = column in right
         made.add_column(
-            column, justify="right" if column in right else "left", overflow="fold", no_wrap=column == "name"
+            column,
+            justify="right" if is_number else "left",
+            overflow="fold",
+            no_wrap=is_number or column == "name",
         )
     return made
+
+
+def print_table(made: Table) -> None:
+    """Print a table; what must not be broken is whole, even where that is wider than the terminal."""
+    needed = 0
+    for column in made.columns:
+        longest = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+        needed += (longest if column.no_wrap else min(longest, NARROWEST)) + SPACE
+    screen = console if needed <= console.width else Console(width=needed, emoji=False)
+    screen.print(made)
 
 
 def size(count: float) -> str:
@@ -43,5 +76,28 @@ def size(count: float) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that rich prints as it is: a name may look like markup."""
-    return escape(text)
+    """Text that rich prints as it is: a name may look like markup, or hold what a terminal obeys."""
+    shown = visible(text)
+    body = shown.rstrip("\\")
+    if body == shown:
+        return escape(shown)
+    # A backslash at the end would take away the meaning of a tag that follows: here one always follows, of no style.
+    backslashes = shown[len(body) :] * 2
+    return f"{escape(body)}{backslashes}[none][/none]"
+
+
+def visible(text: str) -> str:
+    r"""Show control characters instead of sending them to a terminal.
+
+    >>> print(visible("red: \x1b[31m"))
+    red: \x1b[31m
+    """
+    return text.translate(CONTROLS)
+
+
+class NoteFormatter(logging.Formatter):
+    """Notes of the reader as one line each."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Add a word in front, and show what a terminal would obey."""
+        return f"Note: {visible(super().format(record))}"

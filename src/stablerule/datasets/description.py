@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stablerule.paths import count_within
+from stablerule.progress import progress_bar
 
 if TYPE_CHECKING:
     from stablerule.graph import Dataset
@@ -86,6 +87,7 @@ def _reach(dataset: Dataset) -> Reach | None:
     for split in ("test", "valid"):
         triples = dataset.split(split)
         if len(triples):
-            within = count_within(dataset.graph, triples)
+            with progress_bar("measuring reach", len(triples)) as advance:
+                within = count_within(dataset.graph, triples, progress=advance)
             return Reach(split, len(triples), {steps: count / len(triples) for steps, count in within.items()})
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http
 import http.client
 import time
 import urllib.error
@@ -31,7 +32,8 @@ def fetch(address: str, path: Path, *, pause: float = 1.0) -> None:
             try:
                 _transfer(address, out)
             except urllib.error.HTTPError as error:
-                if error.code < 500 or attempt == TRIES:
+                # Only what may pass by itself is tried again: a busy server, or one that we asked too often.
+                if (error.code < 500 and error.code != http.HTTPStatus.TOO_MANY_REQUESTS) or attempt == TRIES:
                     raise FetchError(f"{address}: the server answered {error.code} {error.reason}.") from error
             except (OSError, http.client.HTTPException) as error:
                 if attempt == TRIES:
@@ -47,16 +49,25 @@ def _transfer(address: str, out: IO[bytes]) -> None:
     request = urllib.request.Request(address, headers={"User-Agent": "stablerule"})
     with urllib.request.urlopen(request, timeout=SECONDS) as answer:
         length = answer.headers.get("Content-Length")
-        total = int(length) if length else None
+        total = int(length) if length and length.isdecimal() else None
         done = 0
         with progress_bar(address.rsplit("/", 1)[-1], total, unit="bytes") as advance:
             while chunk := answer.read(CHUNK):
-                out.write(chunk)
+                _keep(chunk, out, address)
                 done += len(chunk)
                 advance(len(chunk))
         # A connection that is cut looks like the end of the file, unless one counts.
         if total is not None and done != total:
             raise http.client.IncompleteRead(b"", total - done)
+
+
+def _keep(chunk: bytes, out: IO[bytes], address: str) -> None:
+    """Write at once, so that a full disk shows here and not as a broken connection."""
+    try:
+        out.write(chunk)
+        out.flush()
+    except OSError as error:
+        raise FetchError(f"{address}: can't be kept: {error.strerror or error}.") from error
 
 
 def _reason(error: Exception) -> str:

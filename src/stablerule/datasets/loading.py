@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import lzma
 import os
+import posixpath
 import tarfile
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +15,10 @@ from platformdirs import user_cache_path
 
 from stablerule.datasets import catalog
 from stablerule.datasets.fetching import fetch
-from stablerule.errors import FetchError, InputError, ReadError
+from stablerule.errors import FetchError, InputError, ReadError, WriteError
 from stablerule.graph import SPLITS, Dataset
 from stablerule.io import folder_beside, read_dataset
+from stablerule.io.files import kind_of
 from stablerule.io.reading import read_streams
 
 if TYPE_CHECKING:
@@ -37,9 +40,9 @@ def open_dataset(data: str | Path, **options: Any) -> Dataset:
                 f"{text!r} is a dataset of the catalog and is read as it is, without {', '.join(options)}. "
                 f"For a file of that name write ./{text}"
             )
-        return load(text)
-    if Path(data).exists() or isinstance(data, Path) or os.sep in text or Path(text).suffix:
-        return read_dataset(data, **options)
+        return replace(load(text), source=text.lower())
+    if isinstance(data, Path) or os.sep in text or Path(text).suffix or kind_of(Path(text)):
+        return replace(read_dataset(data, **options), source=str(Path(data).resolve()))
     catalog.find(text)
     raise AssertionError("unreachable: find raises for names that are not in the catalog")
 
@@ -74,19 +77,19 @@ def _from_your_folder(entry: Entry) -> Dataset | None:
     place = os.environ.get(VARIABLE)
     if not place:
         return None
-    if not Path(place).is_dir():
+    if kind_of(Path(place)) != "folder":
         raise ReadError(f"the variable {VARIABLE} must name a folder, and this is none.", path=place)
     archive, folder = Path(place) / f"{entry.name}.tar.xz", Path(place) / entry.name
-    if archive.is_file():
+    if kind_of(archive) == "file":
         return _checked(_read_archive(archive, entry.name), entry, str(archive))
-    if folder.is_dir():
+    if kind_of(folder) == "folder":
         return _checked(read_dataset(folder, name=entry.name, comment=None), entry, str(folder))
     return None
 
 
 def _from_cache(entry: Entry) -> Dataset | None:
     folder = cache_folder() / entry.name
-    if not folder.is_dir():
+    if kind_of(folder) != "folder":
         return None
     return _checked(read_dataset(folder, name=entry.name, comment=None), entry, str(folder))
 
@@ -99,39 +102,53 @@ def _download(entry: Entry) -> Dataset:
     if entry.address is None:
         raise FetchError(f"{entry.name} has no public address. {where}")
     target = cache_folder() / entry.name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with folder_beside(target) as temporary:
-        try:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with folder_beside(target) as temporary:
             for split, names in entry.files.items():
                 for name in names:
                     fetch(f"{entry.address}/{name}", temporary / f"{split}.txt")
-        except FetchError as error:
-            raise FetchError(f"{error} {where}") from error
-        dataset = read_dataset(temporary, name=entry.name, comment=None)
-        return _checked(dataset, entry, entry.address, FetchError)
+            dataset = _read_fetched(temporary, entry)
+            return _checked(dataset, entry, entry.address)
+    except OSError as error:
+        raise FetchError(
+            f"{entry.name} can't be kept in {target.parent} ({error.strerror or error}). {where}"
+        ) from error
+    except (FetchError, InputError, WriteError) as error:
+        raise FetchError(f"{error} {where}") from error
+
+
+def _read_fetched(folder: Path, entry: Entry) -> Dataset:
+    try:
+        return read_dataset(folder, name=entry.name, comment=None)
+    except ReadError as error:
+        # Not the path of the temporary folder, which is gone when somebody reads this.
+        line = f", line {error.line:,}" if error.line is not None else ""
+        file = Path(error.path).name if error.path else ""
+        raise FetchError(f"{entry.address}: what came is not {entry.name} ({file}{line}: {error.problem})") from error
 
 
 def _read_archive(path: Path, name: str) -> Dataset:
     try:
         with tarfile.open(path, "r:xz") as archive:
+            # `tar -c .` writes ./NAME/train.txt
+            members = {posixpath.normpath(member.name): member for member in archive}
             streams = {}
             for split in SPLITS:
-                member = archive.extractfile(f"{name}/{split}.txt")
+                member = archive.extractfile(members[f"{name}/{split}.txt"])
                 if member is None:
                     raise ReadError(f"{name}/{split}.txt is not a file.", path=path)
                 streams[split] = (f"{path}:{name}/{split}.txt", member)
             return read_streams(streams, name=name)
     except KeyError as error:
         raise ReadError(
-            f"expected {name}/train.txt, valid.txt and test.txt in it; {error.args[0]}.", path=path
+            f"expected {name}/train.txt, valid.txt and test.txt in it; there is no {error.args[0]}.", path=path
         ) from error
     except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
         raise ReadError(f"a damaged archive ({error}). Copy or download it again.", path=path) from error
 
 
-def _checked(
-    dataset: Dataset, entry: Entry, where: str, error: type[FetchError] | type[InputError] = InputError
-) -> Dataset:
+def _checked(dataset: Dataset, entry: Entry, where: str) -> Dataset:
     """Hold a dataset against its row of the catalog."""
     found = catalog.Counts(
         len(dataset.vocabulary.entities),
@@ -139,11 +156,11 @@ def _checked(
         *(len(triples) for triples in dataset.splits.values()),
     )
     if found != entry.counts:
-        raise error(
+        raise InputError(
             f"{where}: this is not {entry.name} as the catalog knows it: expected {entry.counts}, found {found}."
         )
     if entry.sha256 and dataset.sha256 != entry.sha256:
-        raise error(
+        raise InputError(
             f"{where}: the facts differ from those of {entry.name} (sha256 {dataset.sha256[:12]}..., "
             f"expected {entry.sha256[:12]}...). Remove it and get it again, or read it by its path as data of your own."
         )

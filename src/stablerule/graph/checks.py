@@ -6,11 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import polars as pl
 
 from stablerule.graph.graph import Graph
-from stablerule.graph.overlap import relation_overlaps
 from stablerule.graph.triples import Triples
+from stablerule.graph.twins import SERIOUS_SHARE, Kind, Twins, find_twins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,12 +17,6 @@ if TYPE_CHECKING:
     from stablerule.graph.dataset import Dataset
 
 Severity = Literal["serious", "warning", "note"]
-
-# Two relations are twins (or copies) when this share of the facts of both is the same fact said twice.
-TWIN_SHARE = 0.8
-TWIN_FACTS = 5
-# From this share of the test set on, twins in train make a test result wrong.
-SERIOUS_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -78,30 +71,19 @@ def _same_fact_in_two_splits(dataset: Dataset) -> Iterator[Finding]:
 
 def _twins(dataset: Dataset) -> Iterator[Finding]:
     """Inverse twins, near-copies and symmetric relations, by how many test facts they give away."""
-    relations = len(dataset.vocabulary.relations)
-    table = relation_overlaps(Graph.build(dataset.everything, dataset.vocabulary))
-    close = table.filter(
-        (pl.col("share_of_relation") >= TWIN_SHARE)
-        & (pl.col("share_of_other") >= TWIN_SHARE)
-        & (pl.col("shared") >= TWIN_FACTS)
-    )
-    inverse = pl.col("other") >= relations
-    symmetric = pl.col("other") == pl.col("relation") + relations
-    yield from _told_by(dataset, close.filter(inverse & ~symmetric), "inverse_twins")
-    yield from _told_by(dataset, close.filter(~inverse), "near_copies")
-    yield from _told_by(dataset, close.filter(symmetric), "symmetric_relations")
+    for kind, twins in find_twins(dataset).items():
+        if len(twins.couples):
+            yield _told_by(dataset, kind, twins)
 
 
-def _told_by(dataset: Dataset, couples: pl.DataFrame, kind: str) -> Iterator[Finding]:
-    if not len(couples):
-        return
+def _told_by(dataset: Dataset, kind: Kind, twins: Twins) -> Finding:
     vocabulary, relations = dataset.vocabulary, len(dataset.vocabulary.relations)
-    told = _given_away(dataset, couples)
-    share = len(told) / max(1, len(dataset.test))
+    couples, told = twins.couples, len(twins.given_away)
+    share = told / max(1, len(dataset.test))
     first = couples.row(0, named=True)
     pair = (vocabulary.relation_name(first["relation"]), vocabulary.relation_name(first["other"] % relations))
     in_test = (
-        f"; {len(told):,} of {len(dataset.test):,} test facts ({share:.1%}) stand in train that way"
+        f"; {told:,} of {len(dataset.test):,} test facts ({share:.1%}) stand in train that way"
         if len(dataset.test)
         else ""
     )
@@ -114,33 +96,17 @@ def _told_by(dataset: Dataset, couples: pl.DataFrame, kind: str) -> Iterator[Fin
             what = f"{_counted(len(couples), 'couple')} of relations that are near-copies of each other{in_test}"
             example = f"{pair[0]} and {pair[1]}: {first['shared']:,} facts in common"
             advice = "Merge the two, or take the facts out of test whose pair is linked in train."
-        case _:
+        case "symmetric_relations":
             what = f"{_counted(len(couples), 'symmetric relation')}{in_test}"
             example = f"{pair[0]}: {first['share_of_relation']:.0%} of its facts hold both ways round"
             advice = (
                 "A rule of length 1 answers those: judge a model by what it adds, or keep both directions together."
             )
     serious = share >= SERIOUS_SHARE and kind != "symmetric_relations"
-    severity: Severity = "serious" if serious else "warning" if len(told) else "note"
-    if not len(told):
+    severity: Severity = "serious" if serious else "warning" if told else "note"
+    if not told:
         advice = "Nothing, as long as no test fact is given away; keep it in mind when you split again."
-    yield Finding(kind, severity, len(told) or len(couples), what, example, advice)
-
-
-def _given_away(dataset: Dataset, couples: pl.DataFrame) -> Triples:
-    """Return the test facts whose twin stands in train."""
-    relations = len(dataset.vocabulary.relations)
-    plain = couples.select("relation", partner=pl.col("other") % relations, swap=pl.col("other") >= relations)
-    both = pl.concat([plain, plain.select(relation="partner", partner="relation", swap="swap")]).unique()
-    test = dataset.test.distinct()
-    rows = pl.DataFrame(test.rows, schema=["head", "relation", "tail"], orient="row").with_row_index("at")
-    rows = rows.join(both.cast({"relation": pl.Int32, "partner": pl.Int32}), on="relation")
-    swap = pl.col("swap")
-    twins = rows.select(
-        pl.when(swap).then("tail").otherwise("head"), "partner", pl.when(swap).then("head").otherwise("tail").alias("t")
-    ).to_numpy()
-    told = dataset.graph.contains(Triples(twins))
-    return test.take(np.unique(rows["at"].to_numpy()[told]).astype(np.int64))
+    return Finding(kind, severity, told or len(couples), what, example, advice)
 
 
 def _duplicates(dataset: Dataset) -> Iterator[Finding]:

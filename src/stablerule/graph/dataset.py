@@ -27,7 +27,8 @@ SPLITS = ("train", "valid", "test")
 class Dataset:
     """What a user brings: facts to learn from, facts to choose by, facts to be judged by.
 
-    `notes` says what was left out or looked odd while reading; `prefixes` are those that shortened RDF names.
+    `notes` says what was left out or looked odd while reading; `prefixes` are those that shortened RDF names;
+    `source` says where it was opened, by its name in the catalog or its path.
 
     >>> dataset = Dataset.from_names("tiny", train=[("Paris", "capital_of", "France")])
     >>> dataset
@@ -43,6 +44,7 @@ class Dataset:
     test: Triples
     notes: tuple[str, ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict)
+    source: str | None = None
 
     @classmethod
     def from_names(
@@ -55,7 +57,11 @@ class Dataset:
         """Make a dataset from lists of (head, relation, tail)."""
         interner = Interner()
         schema = {"head": pl.String, "relation": pl.String, "tail": pl.String}
-        parts = [interner.add(pl.DataFrame(list(split), schema=schema, orient="row")) for split in (train, valid, test)]
+        try:
+            frames = [pl.DataFrame(list(split), schema=schema, orient="row") for split in (train, valid, test)]
+        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"Dataset {name!r}: facts must be (head, relation, tail), each text ({error}).") from error
+        parts = [interner.add(frame) for frame in frames]
         if not len(parts[0]):
             raise InputError(f"Dataset {name!r} has no training facts.")
         vocabulary, renumbering = interner.finish()

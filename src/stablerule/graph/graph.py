@@ -11,8 +11,8 @@ import numpy as np
 
 from stablerule.errors import InputError, ReadError
 from stablerule.graph.packing import Packing, sort_rows
-from stablerule.graph.triples import Ids, Offsets, Triples
-from stablerule.graph.vocabulary import Vocabulary
+from stablerule.graph.triples import Ids, Offsets, Triples, read_only
+from stablerule.graph.vocabulary import TABLES, Vocabulary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FORMAT = 1
+INDEX = "graph.json"
 
 
 class Adjacency(NamedTuple):
@@ -50,7 +51,8 @@ class Graph:
     ============== ========= ===== ====================================================================
 
     That is 40 bytes a fact and 8 an entity, whatever the number of relations. Compiled kernels take the arrays as
-    they are; `open` maps them from disk, so that several processes share one copy.
+    they are; `open` maps them from disk, so that several processes share one copy. The methods check the ids that they
+    are given, the kernels don't.
 
     >>> from stablerule.graph import Dataset
     >>> graph = Dataset.from_names("tiny", train=[("a", "likes", "b"), ("b", "likes", "c"), ("a", "knows", "b")]).graph
@@ -88,13 +90,13 @@ class Graph:
         return cls(
             vocabulary=vocabulary,
             offsets=_offsets(starts, entities),
-            edge_relations=_read_only(edge_relations),
-            edge_tails=_read_only(edge_tails),
-            link_tails=_read_only(link_tails),
-            link_relations=_read_only(link_relations),
+            edge_relations=read_only(edge_relations),
+            edge_tails=read_only(edge_tails),
+            link_tails=read_only(link_tails),
+            link_relations=read_only(link_relations),
             fact_offsets=_offsets(labels, relations),
-            fact_heads=_read_only(heads),
-            fact_tails=_read_only(tails),
+            fact_heads=read_only(heads),
+            fact_tails=read_only(tails),
             name=name,
         )
 
@@ -135,27 +137,31 @@ class Graph:
 
     def inverse(self, relation: int) -> int:
         """`~r`; the inverse of an inverse is the relation itself."""
-        return (relation + self.n_relations) % (2 * self.n_relations)
+        return (self.vocabulary.known_relation(relation) + self.n_relations) % (2 * self.n_relations)
 
     def edges(self, head: int) -> tuple[Ids, Ids]:
         """Return relations and tails of all edges at an entity, sorted by relation."""
+        self.vocabulary.known_entity(head)
         at = slice(self.offsets[head], self.offsets[head + 1])
         return self.edge_relations[at], self.edge_tails[at]
 
     def tails(self, head: int, relation: int) -> Ids:
         """Where a relation (or an inverse) leads from an entity, sorted."""
+        self.vocabulary.known_relation(relation)
         relations, tails = self.edges(head)
         return tails[np.searchsorted(relations, relation) : np.searchsorted(relations, relation, "right")]
 
     def relations_between(self, head: int, tail: int) -> Ids:
         """All relation ids, inverses included, that link one entity to another, sorted."""
+        self.vocabulary.known_entity(head)
+        self.vocabulary.known_entity(tail)
         at = slice(self.offsets[head], self.offsets[head + 1])
         tails = self.link_tails[at]
         return self.link_relations[at][np.searchsorted(tails, tail) : np.searchsorted(tails, tail, "right")]
 
     def facts(self, relation: int) -> tuple[Ids, Ids]:
         """Heads and tails of all facts of a relation or an inverse."""
-        plain = relation % self.n_relations
+        plain = self.vocabulary.known_relation(relation) % self.n_relations
         at = slice(self.fact_offsets[plain], self.fact_offsets[plain + 1])
         pair = self.fact_heads[at], self.fact_tails[at]
         return pair if plain == relation else pair[::-1]
@@ -164,7 +170,7 @@ class Graph:
     def triples(self) -> Triples:
         """All facts as rows, sorted by (relation, head, tail)."""
         relations = np.repeat(np.arange(self.n_relations, dtype=np.int32), np.diff(self.fact_offsets))
-        return Triples(np.stack([self.fact_heads, relations, self.fact_tails], axis=1))
+        return Triples(read_only(np.stack([self.fact_heads, relations, self.fact_tails], axis=1)))
 
     @cached_property
     def sha256(self) -> str:
@@ -175,8 +181,9 @@ class Graph:
         return digest.hexdigest()
 
     def contains(self, triples: Triples) -> NDArray[np.bool_]:
-        """Tell which of these triples are facts of the graph."""
-        ours, theirs = self.triples, triples
+        """Tell which of these triples are facts of the graph; (h, ~r, t) is one where (t, r, h) is."""
+        _check_ids(triples, self.n_entities, 2 * self.n_relations)
+        ours, theirs = self.triples, _without_inverses(triples, self.n_relations)
         packing = Packing.of(self.n_relations, self.n_entities, self.n_entities)
         if not packing.fits:
             known = {tuple(row) for row in ours.rows.tolist()}
@@ -195,32 +202,76 @@ class Graph:
             np.save(folder / f"{name}.npy", array)
         self.vocabulary.write_into(folder)
         index = {"format": FORMAT, "name": self.name, "arrays": {n: len(a) for n, a in self.arrays.items()}}
-        (folder / "graph.json").write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
+        (folder / INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def open(cls, folder: Path) -> Graph:
-        """Map what `write_into` wrote into memory. Nothing is copied, and processes share the pages."""
+        """Map what `write_into` wrote into memory.
+
+        The arrays are not copied, and processes share their pages; the names are read by each process for itself.
+        """
         try:
-            index = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
+            index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
             if index["format"] > FORMAT:
                 raise ReadError(
                     f"written by a newer version (format {index['format']}, this one reads up to {FORMAT}). "
                     "Upgrade with: pip install -U stablerule",
                     path=folder,
                 )
-            arrays = {n: np.asarray(np.load(folder / f"{n}.npy", mmap_mode="r")) for n in index["arrays"]}
-            vocabulary = Vocabulary.load(folder)
-            graph = cls(vocabulary=vocabulary, name=index["name"], **arrays)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            arrays = {n: np.asarray(np.load(folder / f"{n}.npy", mmap_mode="r")) for n in DTYPES}
+            graph = cls(vocabulary=Vocabulary.load(folder), name=str(index["name"]), **arrays)
+            _check_arrays(graph, index["arrays"])
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             raise ReadError(f"not a saved graph, or a damaged one ({error}). Save it again.", path=folder) from error
-        lengths = {n: len(a) for n, a in graph.arrays.items()}
-        if lengths != index["arrays"] or len(graph.offsets) != graph.n_entities + 1:
-            raise ReadError("a damaged graph: its arrays do not fit together. Save it again.", path=folder)
         return graph
 
     def __repr__(self) -> str:
         counts = f"{self.n_entities:,} entities, {self.n_relations:,} relations, {self.n_facts:,} facts"
         return f"Graph({self.name!r}, {counts})"
+
+
+# What kernels are compiled for, and what a file must hold.
+DTYPES = {
+    "offsets": np.int64,
+    "edge_relations": np.int32,
+    "edge_tails": np.int32,
+    "link_tails": np.int32,
+    "link_relations": np.int32,
+    "fact_offsets": np.int64,
+    "fact_heads": np.int32,
+    "fact_tails": np.int32,
+}
+FILES = frozenset({INDEX, *(f"{name}.npy" for name in DTYPES), *(f"{name}.arrow" for name in TABLES)})
+
+
+def _check_arrays(graph: Graph, lengths: dict[str, int]) -> None:
+    """Refuse arrays of another type or length: a kernel would read beyond their end."""
+    for name, array in graph.arrays.items():
+        if array.dtype != DTYPES[name] or array.ndim != 1:
+            raise ValueError(f"{name} holds {array.dtype} in {array.ndim} dimensions")
+        if len(array) != lengths[name]:
+            raise ValueError(f"{name} has {len(array):,} values instead of {lengths[name]:,}")
+    facts, edges = graph.n_facts, 2 * graph.n_facts
+    fit = (
+        len(graph.offsets) == graph.n_entities + 1
+        and len(graph.fact_offsets) == graph.n_relations + 1
+        and {len(array) for array in graph.adjacency[1:]} == {edges}
+        and len(graph.fact_tails) == facts == graph.fact_offsets[-1]
+        and graph.offsets[-1] == edges
+    )
+    if not fit:
+        raise ValueError("its arrays and names do not fit together")
+
+
+def _without_inverses(triples: Triples, relations: int) -> Triples:
+    """Turn (h, ~r, t) into (t, r, h)."""
+    inverse = triples.relations >= relations
+    if not inverse.any():
+        return triples
+    rows = triples.rows.copy()
+    rows[inverse] = rows[inverse][:, ::-1]
+    rows[inverse, 1] -= relations
+    return Triples(read_only(rows))
 
 
 def _check_ids(triples: Triples, entities: int, relations: int) -> None:
@@ -237,9 +288,4 @@ def _check_ids(triples: Triples, entities: int, relations: int) -> None:
 def _offsets(ids: Ids, size: int) -> Offsets:
     """(size + 1,): where the run of each id begins in the sorted order."""
     counts = np.bincount(ids, minlength=size)
-    return _read_only(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array
+    return read_only(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))

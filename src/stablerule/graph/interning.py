@@ -10,8 +10,8 @@ import polars as pl
 
 from stablerule.errors import InputError
 from stablerule.graph.names import Names
-from stablerule.graph.triples import Triples
-from stablerule.graph.vocabulary import Vocabulary
+from stablerule.graph.triples import Triples, read_only
+from stablerule.graph.vocabulary import INVERSE, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,15 @@ class Renumbering:
         rows[:, 1] = self.relations[triples.relations]
         rows[:, 2] = self.entities[triples.tails]
         source = None if triples.source is None else self.sources[triples.source]
-        return Triples(rows, weight=triples.weight, source=source, time=triples.time)
+        return Triples(read_only(rows), weight=triples.weight, source=source, time=triples.time)
+
+
+class BadRow(InputError):
+    """A row that can't be a fact. Whoever read the row knows where it stands: `problem` and `row` say what to tell."""
+
+    def __init__(self, problem: str, row: int) -> None:
+        self.problem, self.row = problem, row
+        super().__init__(f"{problem} (row {row:,}).")
 
 
 class Interner:
@@ -56,22 +64,36 @@ class Interner:
 
     def __init__(self) -> None:
         self._entities, self._relations, self._sources = _Codes(), _Codes(), _Codes()
+        self._checked = 0
 
     def add(self, frame: pl.DataFrame) -> Triples:
         """Intern a frame with the columns head, relation, tail and perhaps weight, source, time."""
         for name in ("head", "relation", "tail"):
             if frame[name].null_count() or (frame[name] == "").any():
-                raise InputError(f"Column {name!r} has an empty name. Every triple needs three names.")
+                empty = frame[name].fill_null("") == ""
+                raise BadRow(f"Column {name!r} has an empty name; every triple needs three names", _first(empty))
         rows = np.empty((len(frame), 3), np.int32)
         rows[:, 0] = self._entities.add(frame["head"])
         rows[:, 1] = self._relations.add(frame["relation"])
+        self._refuse_inverses(frame["relation"])
         rows[:, 2] = self._entities.add(frame["tail"])
         return Triples(
-            rows,
+            read_only(rows),
             weight=_numbers(frame, "weight"),
             source=self._sources.add(frame["source"]) if "source" in frame.columns else None,
             time=_numbers(frame, "time"),
         )
+
+    def _refuse_inverses(self, relations: pl.Series) -> None:
+        """Look at the names that are new only: there are few relations, and many rows."""
+        new = self._relations.names().slice(self._checked)
+        self._checked += len(new)
+        clash = new.filter(new.str.starts_with(INVERSE))
+        if len(clash):
+            raise BadRow(
+                f"relation {clash[0]!r} begins with {INVERSE!r}, which spells an inverse here; rename it in the data",
+                _first(relations == clash[0]),
+            )
 
     def names(self) -> pl.Series:
         """All names seen so far: of entities, relations and sources."""
@@ -111,6 +133,10 @@ class _Codes:
 
 def _numbers(frame: pl.DataFrame, column: str) -> NDArray[Any] | None:
     return frame[column].to_numpy() if column in frame.columns else None
+
+
+def _first(mask: pl.Series) -> int:
+    return int(mask.arg_true()[0])
 
 
 def _inverse(order: NDArray[Any]) -> Ids:

@@ -53,7 +53,10 @@ class Names:
 
     def id_of(self, name: str) -> int | None:
         """Return the id of one name, or None where there is no such name."""
-        at = int(self._table.search_sorted(name))
+        try:
+            at = int(self._table.search_sorted(name))
+        except UnicodeEncodeError:  # half of a surrogate pair is no text, so it is nobody's name
+            return None
         return at if at < len(self) and self._table[at] == name else None
 
     def ids_of(self, names: Iterable[str] | pl.Series) -> Ids:
@@ -72,6 +75,7 @@ class Names:
 
     def closest(self, name: str) -> str:
         """Say which names are nearest to a mistyped one, as the end of an error message."""
+        name = name.encode(errors="replace").decode()
         table = self._table
         if len(table) > MOST_CANDIDATES:
             table = self._share_most_trigrams(name)

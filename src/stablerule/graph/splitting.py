@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def split_triples(
-    triples: Triples, ratios: tuple[float, float, float], seed: int = 0
+    triples: Triples, ratios: tuple[float, float, float], seed: int | np.random.Generator = 0
 ) -> tuple[Triples, Triples, Triples]:
     """Split distinct facts by ratio, so that train knows every entity and every relation.
 
@@ -27,13 +27,9 @@ def split_triples(
     >>> [len(part) for part in split_triples(Triples(rows), (0.8, 0.1, 0.1))]
     [80, 10, 10]
     """
-    if len(ratios) != 3 or not all(0 <= r <= 1 for r in ratios) or abs(sum(ratios) - 1) > 1e-6 or ratios[0] <= 0:
-        raise OptionError(
-            f"Argument 'split' must be three shares for train, valid and test that add up to 1 "
-            f"(such as 0.8, 0.1, 0.1), got {ratios}."
-        )
+    _check_shares(ratios)
     facts = triples.distinct()
-    order = np.random.default_rng(seed).permutation(len(facts))
+    order = _generator(seed).permutation(len(facts))
     needed = _first_of_each(facts, order)
     dealt = order[~needed[order]]
     held_out = min(len(dealt), len(facts) - round(ratios[0] * len(facts)))
@@ -44,6 +40,29 @@ def split_triples(
     which[dealt[n_test:held_out]] = 1
     train, valid, test = (facts.take(which == part) for part in range(3))
     return train, valid, test
+
+
+def _check_shares(ratios: object) -> None:
+    sensible = (
+        isinstance(ratios, tuple | list)
+        and len(ratios) == 3
+        and all(isinstance(r, int | float) and 0 <= r <= 1 for r in ratios)
+        and abs(sum(ratios) - 1) <= 1e-6
+        and ratios[0] > 0
+    )
+    if not sensible:
+        raise OptionError(
+            f"Argument 'split' must be three shares for train, valid and test that add up to 1 "
+            f"(such as 0.8, 0.1, 0.1), got {ratios!r}."
+        )
+
+
+def _generator(seed: object) -> np.random.Generator:
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise OptionError(f"Argument 'seed' must be a whole number of at least 0, got {seed!r}.")
+    return np.random.default_rng(seed)
 
 
 def _first_of_each(facts: Triples, order: NDArray[np.int64]) -> NDArray[np.bool_]:

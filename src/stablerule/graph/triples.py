@@ -20,7 +20,8 @@ OPTIONAL_COLUMNS = ("weight", "source", "time")
 class Triples:
     """Rows of (head, relation, tail) ids, with optional columns beside them.
 
-    Rows keep their order and their duplicates: they are what was read. A `Graph` is the set of them.
+    Rows keep their order and their duplicates: they are what was read. A `Graph` is the set of them. An array that the
+    caller could still write to is copied; a read-only one is shared.
 
     rows: (n, 3) int32; weight: (n,) float64; source: (n,) int32, an id of `Vocabulary.sources`;
     time: (n,) int64 for numbers such as years, or datetime64 for dates.
@@ -36,15 +37,20 @@ class Triples:
     time: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
-        rows = np.ascontiguousarray(self.rows, dtype=np.int32).reshape(-1, 3)
-        object.__setattr__(self, "rows", _frozen(rows))
-        for name in OPTIONAL_COLUMNS:
-            column = getattr(self, name)
-            if column is None:
+        given = np.asarray(self.rows)
+        if given.size == 0 and given.ndim == 1:
+            given = np.empty((0, 3), np.int32)  # what np.array([]) of no rows gives
+        if given.ndim != 2 or given.shape[1] != 3:
+            raise InputError(f"Triples must be an array of shape (n, 3): head, relation, tail; got {given.shape}.")
+        rows = _own(given, _as_ids(given, "Triples"))
+        object.__setattr__(self, "rows", rows)
+        for name, convert in (("weight", _as_weights), ("source", _as_ids), ("time", _as_times)):
+            if getattr(self, name) is None:
                 continue
+            column = np.asarray(getattr(self, name))
             if column.shape != (len(rows),):
                 raise InputError(f"Column {name!r} must have one value per triple ({len(rows):,}), got {column.shape}.")
-            object.__setattr__(self, name, _frozen(np.ascontiguousarray(column)))
+            object.__setattr__(self, name, _own(column, convert(column, f"Column {name!r}")))
 
     @classmethod
     def empty(cls) -> Triples:
@@ -59,8 +65,8 @@ class Triples:
         for name in OPTIONAL_COLUMNS:
             values = [getattr(p, name) for p in parts]
             if all(v is not None for v in values):
-                columns[name] = np.concatenate(values)
-        return cls(np.concatenate([p.rows for p in parts]), **columns)
+                columns[name] = read_only(np.concatenate(values))
+        return cls(read_only(np.concatenate([p.rows for p in parts])), **columns)
 
     @property
     def heads(self) -> Ids:
@@ -79,8 +85,8 @@ class Triples:
 
     def take(self, which: NDArray[Any]) -> Triples:
         """Return the rows at these positions, or where this mask is true."""
-        columns = {n: c[which] for n in OPTIONAL_COLUMNS if (c := getattr(self, n)) is not None}
-        return Triples(self.rows[which], **columns)
+        columns = {n: read_only(c[which]) for n in OPTIONAL_COLUMNS if (c := getattr(self, n)) is not None}
+        return Triples(read_only(self.rows[which]), **columns)
 
     def distinct(self) -> Triples:
         """Leave out repeated facts; the first of each stays, in the order of the rows."""
@@ -100,10 +106,42 @@ class Triples:
     __hash__ = None  # type: ignore[assignment]  # compared by content, and arrays have no cheap hash
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Close an array that nobody else has for writing, so that it can be shared from now on without a copy."""
+    array.flags.writeable = False
+    return array
+
+
+def _own(given: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:
+    """Return a contiguous read-only array that its former owner can't change behind our back."""
+    array = np.ascontiguousarray(wanted)
+    if array.flags.writeable and np.may_share_memory(array, given):
+        array = array.copy()
+    return read_only(array)
+
+
+def _as_ids(given: NDArray[Any], what: str) -> Ids:
+    if given.dtype.kind not in "iu" and given.size:
+        raise InputError(f"{what} must hold whole numbers (ids), got {given.dtype}.")
+    bounds = np.iinfo(np.int32)
+    if not np.can_cast(given.dtype, np.int32) and given.size and (given.min() < bounds.min or given.max() > bounds.max):
+        bad = given.max() if given.max() > bounds.max else given.min()
+        raise InputError(f"{what} must hold ids of at most {bounds.max:,}, got {int(bad):,}.")
+    return given.astype(np.int32, copy=False)
+
+
+def _as_weights(given: NDArray[Any], what: str) -> NDArray[np.float64]:
+    if given.dtype.kind not in "fiu" and given.size:
+        raise InputError(f"{what} must hold numbers, got {given.dtype}.")
+    return given.astype(np.float64, copy=False)
+
+
+def _as_times(given: NDArray[Any], what: str) -> NDArray[Any]:
+    if given.dtype.kind == "M":
+        return given
+    if given.dtype.kind not in "iu" and given.size:
+        raise InputError(f"{what} must hold whole numbers or dates, got {given.dtype}.")
+    return given.astype(np.int64, copy=False)
 
 
 def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:

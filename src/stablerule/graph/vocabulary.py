@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from stablerule.errors import InputError, UnknownEntity, UnknownRelation
+from stablerule.errors import InputError, ReadError, UnknownEntity, UnknownRelation
 from stablerule.graph.names import Names
-from stablerule.graph.triples import Triples
+from stablerule.graph.triples import Triples, read_only
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ class Vocabulary:
 
     def entity_id(self, name: str) -> int:
         """Return the id of an entity; an unknown one is an error that says the closest names."""
-        found = self.entities.id_of(name)
+        found = self.entities.id_of(_text(name, "an entity"))
         if found is None:
             raise UnknownEntity(
                 f"No entity {name!r} among {len(self.entities):,} entities.{self.entities.closest(name)}"
@@ -57,7 +57,7 @@ class Vocabulary:
 
     def relation_id(self, name: str) -> int:
         """Return the id of a relation or of an inverse (`~name`); an unknown one is an error."""
-        plain = name.removeprefix(INVERSE)
+        plain = _text(name, "a relation").removeprefix(INVERSE)
         found = self.relations.id_of(plain)
         if found is None:
             raise UnknownRelation(
@@ -67,12 +67,27 @@ class Vocabulary:
 
     def entity_name(self, entity: int) -> str:
         """Return the name of an entity."""
-        return self.entities[entity]
+        return self.entities[self.known_entity(entity)]
 
     def relation_name(self, relation: int) -> str:
         """Return the name of a relation id; those from R on are inverses."""
         count = len(self.relations)
-        return self.relations[relation] if relation < count else INVERSE + self.relations[relation - count]
+        at = self.known_relation(relation)
+        return self.relations[at] if at < count else INVERSE + self.relations[at - count]
+
+    def known_entity(self, entity: int) -> int:
+        """Return the id itself, or raise where there is no such entity: numpy would take -1 for the last one."""
+        if not 0 <= entity < len(self.entities):
+            raise InputError(f"An entity id must be in 0..{len(self.entities) - 1}, got {entity}.")
+        return entity
+
+    def known_relation(self, relation: int) -> int:
+        """Do the same for a relation id; inverses have ids up to 2R."""
+        if not 0 <= relation < 2 * len(self.relations):
+            raise InputError(
+                f"A relation id must be in 0..{2 * len(self.relations) - 1} (inverses included), got {relation}."
+            )
+        return relation
 
     def decode(self, triples: Triples) -> pl.DataFrame:
         """Triples -> a frame of names with the columns head, relation, tail, and the optional ones."""
@@ -103,7 +118,7 @@ class Vocabulary:
         ):
             if (ids < 0).any():
                 look_up(frame[column][int((ids < 0).argmax())])
-        return Triples(np.stack([heads, relations, tails], axis=1))
+        return Triples(read_only(np.stack([heads, relations, tails], axis=1)))
 
     def digest(self) -> hashlib._Hash:
         """Begin a hash with the names of entities and relations."""
@@ -121,5 +136,22 @@ class Vocabulary:
 
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
-        """Read what `write_into` wrote."""
-        return cls(*(Names.from_sorted(pl.read_ipc(folder / f"{part}.arrow")["name"]) for part in TABLES))
+        """Read what `write_into` wrote, into the memory of this process."""
+        return cls(*(_load_names(folder / f"{part}.arrow") for part in TABLES))
+
+
+def _load_names(path: Path) -> Names:
+    try:
+        table = pl.read_ipc(path)["name"]
+        if table.dtype != pl.String or table.null_count() or not table.is_sorted():
+            raise ReadError("expected sorted names in it. Save it again.", path=path)
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ReadError(f"damaged or not the names of a graph ({reason}). Save it again.", path=path) from error
+    return Names.from_sorted(table)
+
+
+def _text(name: object, what: str) -> str:
+    if not isinstance(name, str):
+        raise InputError(f"The name of {what} must be text, got {name!r}.")
+    return name

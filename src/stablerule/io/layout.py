@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stablerule.errors import ReadError, closest
-from stablerule.io.options import EXTRA, TRIPLE, ReadOptions
+from stablerule.io.options import EXTRA, TRIPLE, ReadOptions, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Layout:
     has_header: bool
 
 
-def find_layout(first: Sequence[str], options: ReadOptions, *, path: str | Path, line: int) -> Layout:
+def find_layout(first: Sequence[str], options: ReadOptions, *, path: str | Path, line: int | None = None) -> Layout:
     """Read the first line of a table as header or as data, as the options and its words say.
 
     >>> find_layout(["object", "subject", "predicate"], ReadOptions(), path="x.csv", line=1).places
@@ -42,7 +42,7 @@ def find_layout(first: Sequence[str], options: ReadOptions, *, path: str | Path,
     """
     wanted = options.wanted
     if wanted is None:
-        known = _known_header(first) if options.header is not False else None
+        known = known_header(first) if options.header is not False else None
         if known:
             return Layout(len(first), known, has_header=True)
         if len(first) != 3:
@@ -56,12 +56,13 @@ def find_layout(first: Sequence[str], options: ReadOptions, *, path: str | Path,
                 path=path,
                 line=line,
             )
-        header = options.header if options.header is not None else _known_header(first) is not None
+        header = options.header if options.header is not None else known_header(first) is not None
         return Layout(len(first), places, has_header=header)
     return Layout(len(first), _named_places(first, wanted, path, line), has_header=True)
 
 
-def _known_header(first: Sequence[str]) -> dict[str, int] | None:
+def known_header(first: Sequence[str]) -> dict[str, int] | None:
+    """Return the places of head, relation and tail if these words are a header, else None."""
     words = [word.strip().casefold() for word in first]
     for names in KNOWN_HEADERS:
         if all(words.count(name) == 1 for name in names):
@@ -71,12 +72,20 @@ def _known_header(first: Sequence[str]) -> dict[str, int] | None:
     return None
 
 
-def _named_places(first: Sequence[str], wanted: dict[str, str | int], path: str | Path, line: int) -> dict[str, int]:
+def _named_places(
+    first: Sequence[str], wanted: dict[str, str | int], path: str | Path, line: int | None
+) -> dict[str, int]:
     places = {}
     for role, column in wanted.items():
         if column not in first:
             raise ReadError(
                 f"no column {column!r} in the header ({', '.join(map(repr, first))}).{closest(str(column), first)}",
+                path=path,
+                line=line,
+            )
+        if list(first).count(str(column)) > 1:
+            raise ReadError(
+                f"two columns are called {column!r}. Say which to read by number, from 0: {spelled('columns')}.",
                 path=path,
                 line=line,
             )
@@ -87,8 +96,8 @@ def _named_places(first: Sequence[str], wanted: dict[str, str | int], path: str 
 def _wrong_width(first: Sequence[str], options: ReadOptions) -> str:
     found = f"expected 3 columns (head, relation, tail), found {len(first)}"
     if len(first) > 3:
-        return f"{found}. Say which to read with columns=, by name or by number."
+        return f"{found}. Say which to read with {spelled('columns')}, by name or by number."
     for separator, name in (("\t", "tab"), (",", "comma"), (";", "semicolon"), (" ", "space"), ("|", "bar")):
         if separator != options.separator and any(cell.count(separator) == 2 for cell in first):
-            return f"{found}. It looks as if a {name} separates them: pass separator={separator!r}."
+            return f"{found}. It looks as if a {name} separates them: pass {spelled('separator', separator)}."
     return f"{found}: {' | '.join(first)[:80]!r}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -12,6 +13,8 @@ Column: TypeAlias = str | int
 Columns: TypeAlias = Sequence[Column] | Mapping[str, Column]
 TRIPLE = ("head", "relation", "tail")
 EXTRA = ("weight", "source", "time")
+# Python has them, but they are not how a file of text is written.
+NOT_FOR_FILES = ("idna", "punycode", "undefined")
 
 
 @dataclass(frozen=True)
@@ -19,14 +22,14 @@ class ReadOptions:
     """The options of `read_dataset` that say how one file is read.
 
     columns: where head, relation and tail stand, by name or by number (from 0): `("s", "p", "o")`, `(2, 0, 1)`, or
-        `{"head": "s", "relation": "p", "tail": "o", "weight": "certainty"}`.
+        `{"head": "s", "relation": "p", "tail": "o", "weight": "certainty"}`. A list of tuples has numbers only.
     header: True or False; None looks whether the first line has names such as head, relation, tail.
     separator: one character; None takes a comma for .csv and a tab otherwise.
     comment: lines that begin with it are left out; None reads them as facts.
     encoding: of text files.
     literals: "drop" or "keep" the facts of RDF files whose tail is a literal.
     prefixes: of RDF names, beside those that the file declares.
-    base: an IRI that is left out at the beginning of RDF names.
+    base: an IRI that is left out at the beginning of RDF names, and goes before the relative IRIs of Turtle.
     """
 
     columns: Columns | None = None
@@ -39,39 +42,96 @@ class ReadOptions:
     base: str | None = None
 
     def __post_init__(self) -> None:
-        if self.separator is not None and (len(self.separator) != 1 or self.separator in '\r\n"'):
-            raise OptionError(f"Argument 'separator' must be one character, got {self.separator!r}.")
-        if self.comment is not None and not self.comment:
-            raise OptionError("Argument 'comment' must be the beginning of a comment line, or None, got ''.")
+        if self.header not in (None, True, False):
+            raise _wrong("header", "True, False or None", self.header)
+        _check_separator(self.separator, self.comment)
         if self.literals not in ("drop", "keep"):
-            raise OptionError(f"Argument 'literals' must be 'drop' or 'keep', got {self.literals!r}.")
-        try:
-            "".encode(self.encoding)
-        except LookupError as error:
-            raise OptionError(f"Argument 'encoding' must be a known encoding, got {self.encoding!r}.") from error
+            raise _wrong("literals", "'drop' or 'keep'", self.literals)
+        _check_encoding(self.encoding)
+        if self.base is not None and not (isinstance(self.base, str) and ":" in self.base):
+            raise _wrong("base", "an IRI such as 'https://example.org/'", self.base)
         if self.columns is not None:
-            self._check_columns()
+            _check_columns(self.columns, self.wanted or {})
+            if self.header is False and any(isinstance(c, str) for c in (self.wanted or {}).values()):
+                raise OptionError(
+                    f"{spelled('columns')} names columns, and {spelled('header', False)} says that they have no names. "
+                    "Number them from 0, or leave one of the two out."
+                )
 
     @property
     def wanted(self) -> dict[str, Column] | None:
         """The asked columns by role, or None where the file decides."""
-        if self.columns is None:
-            return None
         if isinstance(self.columns, Mapping):
             return dict(self.columns)
+        if isinstance(self.columns, str) or not isinstance(self.columns, Sequence):
+            return None
         return dict(zip((*TRIPLE, *EXTRA), self.columns, strict=False))
 
-    def _check_columns(self) -> None:
-        wanted = self.wanted or {}
-        unknown = set(wanted) - {*TRIPLE, *EXTRA}
-        if isinstance(self.columns, str) or unknown or not set(TRIPLE) <= set(wanted):
-            raise OptionError(
-                f"Argument 'columns' must name or number the columns of head, relation and tail "
-                f"(and of weight, source, time if they are there), got {self.columns!r}."
-            )
-        if len(set(wanted.values())) < len(wanted):
-            raise OptionError(f"Argument 'columns' must not name a column twice, got {self.columns!r}.")
-        if any(isinstance(c, int) and c < 0 for c in wanted.values()):
-            raise OptionError(f"Argument 'columns' counts columns from 0, got {self.columns!r}.")
-        if len({type(c) for c in wanted.values()}) > 1:
-            raise OptionError(f"Argument 'columns' must use names or numbers, not both, got {self.columns!r}.")
+
+def spelled(option: str, value: object = None) -> str:
+    r"""Spell an option as Python and as the command line do, for messages that both may show.
+
+    >>> print(spelled("encoding", "latin-1"), spelled("separator", "\t"), spelled("columns"), sep="; ")
+    encoding='latin-1' (--encoding latin-1); separator='\t' (--separator tab); columns= (--columns)
+    """
+    match option, value:
+        case "literals", _:
+            flag = "--keep-literals"
+        case "header", False:
+            flag = "--no-header"
+        case "header", _:
+            flag = "--header"
+        case "comment", None:
+            return "comment=None (--comment none)"
+        case _, None:
+            return f"{option}= (--{option})"
+        case _, "\t":
+            flag = f"--{option} tab"
+        case _, str(text):
+            flag = f"--{option} {text if text.isalnum() or len(text) > 1 else repr(text)}"
+        case _:
+            flag = f"--{option} {value}"
+    return f"{option}={value!r} ({flag})"
+
+
+def _wrong(option: str, expected: str, found: object) -> OptionError:
+    return OptionError(f"Argument {option!r} must be {expected}, got {found!r}.")
+
+
+def _check_separator(separator: object, comment: object) -> None:
+    if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or separator in '\r\n"'):
+        raise _wrong("separator", "one character", separator)
+    if comment is not None and (not isinstance(comment, str) or not comment or set(comment) & {"\r", "\n"}):
+        raise _wrong("comment", "the beginning of a comment line, or None", comment)
+    if isinstance(separator, str) and isinstance(comment, str) and comment.startswith(separator):
+        raise OptionError(
+            f"{spelled('separator', separator)} is also how a comment begins, so a line can't be told from a comment. "
+            f"Pass {spelled('comment')} or another beginning of comments."
+        )
+
+
+def _check_encoding(encoding: object) -> None:
+    try:
+        if not isinstance(encoding, str) or codecs.lookup(encoding).name in NOT_FOR_FILES:
+            raise LookupError
+        "a".encode(encoding)
+        codecs.getincrementaldecoder(encoding)
+    except (LookupError, ValueError) as error:
+        raise _wrong("encoding", "a known encoding", encoding) from error
+
+
+def _check_columns(columns: object, wanted: dict[str, Column]) -> None:
+    unknown = set(wanted) - {*TRIPLE, *EXTRA}
+    too_many = isinstance(columns, Sequence) and len(columns) > len(TRIPLE) + len(EXTRA)
+    if isinstance(columns, str) or too_many or unknown or not set(TRIPLE) <= set(wanted):
+        raise OptionError(
+            f"Argument 'columns' must name or number the columns of head, relation and tail "
+            f"(and of weight, source, time if they are there), got {columns!r}."
+        )
+    kinds = {type(c) for c in wanted.values()}
+    if len(kinds) > 1 or not kinds <= {str, int}:
+        raise OptionError(f"Argument 'columns' must use names or numbers, not both, got {columns!r}.")
+    if len(set(wanted.values())) < len(wanted):
+        raise OptionError(f"Argument 'columns' must not name a column twice, got {columns!r}.")
+    if any(isinstance(c, int) and c < 0 for c in wanted.values()):
+        raise OptionError(f"Argument 'columns' counts columns from 0, got {columns!r}.")

@@ -9,8 +9,13 @@ from urllib.parse import quote, unquote
 
 import polars as pl
 
-from stablerule.errors import MissingExtra, ReadError, WriteError
+from stablerule.errors import MissingExtra, OptionError, ReadError, WriteError
+from stablerule.graph import INVERSE
+from stablerule.io.blank_nodes import BlankNodes
+from stablerule.io.decoding import Utf8Stream, utf8_pieces
 from stablerule.io.files import open_bytes
+from stablerule.io.options import spelled
+from stablerule.io.place import Part, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +25,13 @@ if TYPE_CHECKING:
 
 FORMATS = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".nq": "N_QUADS"}
 BATCH = 200_000
+PIECE_BYTES = 1 << 20
+DEFAULT_GRAPH = "default"
+KEEP = spelled("literals", "keep")
+RELATIVE = (
+    " It has relative IRIs: add a line such as @base <https://example.org/> . to the file, or, in Python, pass "
+    "base='https://example.org/'."
+)
 NOT_IN_IRIS = re.compile(r"[\x00-\x20<>\"{}|\\^`%]")
 ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*\Z")
 
@@ -39,23 +51,36 @@ class RdfReader:
     path: Path
     suffix: str
     options: ReadOptions
+    blank_nodes: BlankNodes = field(default_factory=BlankNodes)
     prefixes: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def read(self) -> Iterator[pl.DataFrame]:
+    def read(self) -> Iterator[Part]:
         """Yield frames; a named graph, as N-Quads have them, becomes the source of the fact."""
         ox = _pyoxigraph()
         with open_bytes(self.path) as stream:
+            pieces = utf8_pieces(stream, self.path, encoding=self.options.encoding, size=PIECE_BYTES)
+            # Only Turtle has relative IRIs, and blank nodes without a label.
+            turtle = self.suffix == ".ttl"
+            text = Utf8Stream(self.blank_nodes.watch(pieces) if turtle else pieces)
             try:
-                yield from self._frames(ox, ox.parse(stream, format=getattr(ox.RdfFormat, FORMATS[self.suffix])))
+                parser = ox.parse(
+                    text,
+                    format=getattr(ox.RdfFormat, FORMATS[self.suffix]),
+                    base_iri=self.options.base if turtle else None,
+                )
+            except ValueError as error:
+                raise OptionError(f"Argument 'base' must be an IRI such as 'https://example.org/': {error}.") from error
+            try:
+                yield from self._frames(ox, parser)
             except SyntaxError as error:
-                raise ReadError(f"not valid RDF: {error.msg}.", path=self.path, line=error.lineno) from error
+                way_out = RELATIVE if "No scheme" in str(error.msg) else ""
+                raise ReadError(f"not valid RDF: {error.msg}.{way_out}", path=self.path, line=error.lineno) from error
             except UnicodeDecodeError as error:
                 raise ReadError(f"not UTF-8: {error.reason}.", path=self.path) from error
 
-    def _frames(self, ox: Any, parser: Any) -> Iterator[pl.DataFrame]:
+    def _frames(self, ox: Any, parser: Any) -> Iterator[Part]:
         literals = quoted = found = 0
-        with_source = self.suffix == ".nq"
         rows: list[tuple[str, ...]] = []
         for quad in parser:
             if isinstance(quad.subject, ox.Triple) or isinstance(quad.object, ox.Triple):
@@ -65,35 +90,37 @@ class RdfReader:
                 literals += 1
                 if self.options.literals == "drop":
                     continue
-            row = (_name(ox, quad.subject), quad.predicate.value, _name(ox, quad.object))
-            rows.append((*row, _name(ox, quad.graph_name)) if with_source else row)
+            row = (self._name(ox, quad.subject), quad.predicate.value, self._name(ox, quad.object))
+            rows.append((*row, self._name(ox, quad.graph_name)) if self.suffix == ".nq" else row)
             if len(rows) == BATCH:
                 found += len(rows)
-                yield _frame(rows, with_source=with_source)
+                yield self._part(rows)
                 rows = []
         self.prefixes = dict(parser.prefixes)
         if rows:
-            yield _frame(rows, with_source=with_source)
-        if literals and self.options.literals == "drop":
+            yield self._part(rows)
+        left_out = literals if self.options.literals == "drop" else 0
+        if not found + len(rows):
+            why = f" All {left_out:,} have a literal as tail: keep them with {KEEP}." if left_out else ""
+            raise ReadError(f"no triples between entities in it.{why}", path=self.path)
+        if left_out:
             self.notes.append(
-                f"{self.path}: {literals:,} facts with a literal as tail were left out. Keep them with literals='keep'."
+                f"{self.path}: {left_out:,} facts with a literal as tail were left out. Keep them with {KEEP}."
             )
         if quoted:
             self.notes.append(f"{self.path}: {quoted:,} statements about statements were left out.")
-        if not found + len(rows):
-            raise ReadError("no triples between entities in it.", path=self.path)
 
+    def _part(self, rows: list[tuple[str, ...]]) -> Part:
+        names = ("head", "relation", "tail", "source") if self.suffix == ".nq" else ("head", "relation", "tail")
+        return Part(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), Place(self.path))
 
-def _frame(rows: list[tuple[str, ...]], *, with_source: bool) -> pl.DataFrame:
-    names = ("head", "relation", "tail", "source") if with_source else ("head", "relation", "tail")
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
-
-
-def _name(ox: Any, term: Any) -> str:
-    """IRIs by their text, the rest as N-Triples spells it: `_:b0`, `"text"@en`."""
-    if isinstance(term, ox.DefaultGraph):
-        return "default"
-    return str(term.value) if isinstance(term, ox.NamedNode) else str(term)
+    def _name(self, ox: Any, term: Any) -> str:
+        """IRIs by their text, the rest as N-Triples spells it: `_:b0`, `"text"@en`."""
+        if isinstance(term, ox.NamedNode):
+            return str(term.value)
+        if isinstance(term, ox.BlankNode) and self.suffix == ".ttl":
+            return self.blank_nodes.name(term.value)
+        return DEFAULT_GRAPH if isinstance(term, ox.DefaultGraph) else str(term)
 
 
 @dataclass(frozen=True)
@@ -126,7 +153,9 @@ class Shortening:
         candidates = [f"{p}:{iri[len(ns) :]}" for p, ns in sorted(fitting, key=lambda item: -len(item[1]))]
         if self.base and iri.startswith(self.base):
             candidates.append(unquote(iri[len(self.base) :]))
-        return next((short for short in candidates if self.expand(short) == iri), iri)
+        # A short name must lead back, and must not look like an inverse.
+        good = (short for short in candidates if self.expand(short) == iri and not short.startswith(INVERSE))
+        return next(good, iri)
 
     def expand(self, name: str) -> str | None:
         """Return the IRI of a name, or None where it can't be one."""
@@ -160,7 +189,7 @@ def write_rdf(
             if suffix != ".nq":
                 yield ox.Triple(*parts)
             else:
-                yield ox.Quad(*parts, ox.DefaultGraph() if graph in ([], ["default"]) else term(graph[0]))
+                yield ox.Quad(*parts, ox.DefaultGraph() if graph in ([], [DEFAULT_GRAPH]) else term(graph[0]))
 
     prefixes = dict(names.prefixes) if suffix == ".ttl" else None
     ox.serialize(quads(), stream, format=getattr(ox.RdfFormat, FORMATS[suffix]), prefixes=prefixes)
@@ -179,5 +208,5 @@ def _term(ox: Any, name: str, names: Shortening, path: Path) -> Any:
     except (ValueError, SyntaxError):
         pass
     raise WriteError(
-        f"{path}: {name!r} is not an IRI. Pass base= (such as 'https://example.org/') to make one of every name."
+        f"{path}: {name!r} is not an IRI. Pass {spelled('base', 'https://example.org/')} to make one of every name."
     )

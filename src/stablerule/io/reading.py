@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
 from stablerule.errors import InputError, OptionError, ReadError
 from stablerule.graph import SPLITS, Dataset, Interner, Triples, split_triples
-from stablerule.io.files import COMPRESSIONS, split_suffixes
-from stablerule.io.frames import is_pandas, read_frame, read_pandas, read_parquet, read_tuples
+from stablerule.graph.interning import BadRow
+from stablerule.io.blank_nodes import BlankNodes
+from stablerule.io.files import COMPRESSIONS, kind_of, split_suffixes
+from stablerule.io.frames import is_pandas, read_frame, read_pandas, read_parquet
+from stablerule.io.lists import read_tuples
 from stablerule.io.options import Columns, ReadOptions
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
 from stablerule.io.rdf import RdfReader, Shortening
+from stablerule.io.splits import SUFFIXES, TABLE_SUFFIXES, look_for_splits
 from stablerule.io.tables import TableReader
+from stablerule.io.values import TIME_KINDS
+
+if TYPE_CHECKING:
+    from stablerule.io.place import Part
 
 log = logging.getLogger("stablerule")
 
 Source: TypeAlias = str | PathLike[str] | Any  # frames of two libraries and any iterable of triples
-TABLE_SUFFIXES = (".tsv", ".txt", ".csv", "")
-SUFFIXES = (".tsv", ".txt", ".csv", ".parquet", *RDF_FORMATS)
-SPLIT_NAMES = {"train": ("train",), "valid": ("valid", "validation", "dev"), "test": ("test",)}
 
 
 def read_dataset(
@@ -56,10 +61,10 @@ def read_dataset(
     Graph('triples', 4 entities, 1 relations, 2 facts)
     """
     options = ReadOptions(columns, header, separator, comment, encoding, literals, prefixes or {}, base)
-    sources, found_name = _by_split(source)
+    sources, found_name, notes = _by_split(source)
     if split is not None and set(sources) != {"train"}:
         raise OptionError(f"Argument 'split' is for a single source; this one has {', '.join(sources)} already.")
-    reading = _Reading(options)
+    reading = _Reading(options, notes=notes)
     parts = {part: reading.read(one) for part, one in sources.items()}
     return reading.finish(parts, name or found_name, split=split, seed=seed)
 
@@ -71,46 +76,30 @@ def read_streams(streams: Mapping[str, tuple[str, IO[bytes]]], *, name: str) -> 
     return reading.finish(parts, name)
 
 
-def find_splits(folder: Path) -> dict[str, Path]:
-    """Find the files for train, valid and test in a folder."""
-    if not folder.is_dir():
-        raise ReadError("no such file or folder.", path=folder)
-    found: dict[str, Path] = {}
-    for part, stems in SPLIT_NAMES.items():
-        files = [p for p in sorted(folder.iterdir()) if p.is_file() and _is_split(p, stems)]
-        if len(files) > 1:
-            raise ReadError(f"two files for {part}: {', '.join(p.name for p in files)}. Leave one.", path=folder)
-        if files:
-            found[part] = files[0]
-    if "train" not in found:
-        names = sorted(p.name for p in folder.iterdir())
-        seen = f"found {', '.join(map(repr, names[:8]))}{', ...' if len(names) > 8 else ''}" if names else "it is empty"
-        raise ReadError(
-            f"no training facts: expected a file such as train.tsv, train.csv, train.parquet or train.nt, {seen}.",
-            path=folder,
-        )
-    return found
-
-
-def _is_split(path: Path, stems: Sequence[str]) -> bool:
-    stem, suffix, _ = split_suffixes(path)
-    return stem.lower() in stems and suffix in SUFFIXES and not path.name.startswith(".")
-
-
-def _by_split(source: Source) -> tuple[dict[str, Source], str]:
+def _by_split(source: Source) -> tuple[dict[str, Source], str, list[str]]:
+    """Return the source of each split, a name for the dataset, and what to tell the user."""
     if isinstance(source, Mapping):
         unknown = set(source) - set(SPLITS)
-        if unknown or "train" not in source:
+        if unknown or source.get("train") is None:
             raise OptionError(
-                f"A mapping of sources must have 'train' and may have 'valid' and 'test', got {list(source)}."
+                f"A mapping of sources must have 'train' and may have 'valid' and 'test', got {list(source)}"
+                f"{' with nothing for train' if 'train' in source else ''}."
             )
-        return {part: source[part] for part in SPLITS if source.get(part) is not None}, "triples"
+        return {part: source[part] for part in SPLITS if source.get(part) is not None}, "triples", []
     if isinstance(source, str | PathLike):
         path = Path(source)
-        if path.is_dir() or not path.exists():
-            return dict(find_splits(path)), path.resolve().name
-        return {"train": path}, split_suffixes(path)[0]
-    return {"train": source}, "triples"
+        if kind_of(path) == "file":
+            return {"train": path}, split_suffixes(path)[0], []
+        found = look_for_splits(path)
+        return dict(found.files), path.resolve().name, _note_unused(path, found.unused)
+    return {"train": source}, "triples", []
+
+
+def _note_unused(folder: Path, unused: Sequence[Path]) -> list[str]:
+    if not unused:
+        return []
+    shown = ", ".join(path.name for path in unused[:5]) + (", ..." if len(unused) > 5 else "")
+    return [f"{folder}: not read, because only train, valid and test are: {shown}."]
 
 
 @dataclass
@@ -121,6 +110,7 @@ class _Reading:
     interner: Interner = field(default_factory=Interner)
     notes: list[str] = field(default_factory=list)
     prefixes: dict[str, str] = field(default_factory=dict)
+    blank_nodes: BlankNodes = field(default_factory=BlankNodes)
     has_rdf: bool = False
 
     def read(self, source: Source) -> Triples:
@@ -130,8 +120,8 @@ class _Reading:
             return self._join([read_pandas(source, self.options)], "pandas frame")
         if isinstance(source, str | PathLike):
             return self._read_file(Path(source))
-        if isinstance(source, Iterable):
-            return self._join([read_tuples(source)], "list of triples")
+        if isinstance(source, Iterable) and not isinstance(source, bytes | bytearray | memoryview | Dataset):
+            return self._join([read_tuples(source, self.options)], "list of triples")
         raise InputError(f"A source must be a path, a frame or a list of triples, got {type(source).__name__}.")
 
     def read_table(self, path: str, stream: IO[bytes]) -> Triples:
@@ -142,7 +132,7 @@ class _Reading:
         if suffix == ".parquet":
             return self._join(read_parquet(path, self.options), path)
         if suffix in RDF_FORMATS:
-            rdf = RdfReader(path, suffix, self.options)
+            rdf = RdfReader(path, suffix, self.options, self.blank_nodes)
             triples = self._join(rdf.read(), path)
             self.has_rdf = True
             self.notes += rdf.notes
@@ -160,10 +150,16 @@ class _Reading:
         self.notes += table.notes
         return triples
 
-    def _join(self, frames: Iterable[pl.DataFrame], where: str | Path) -> Triples:
-        parts = [self.interner.add(frame) for frame in frames]
-        _same_time_type(parts, where)
-        return Triples.concat(*parts)
+    def _join(self, parts: Iterable[Part], where: str | Path) -> Triples:
+        triples = [self._intern(part) for part in parts]
+        _same_time_type(triples, where)
+        return Triples.concat(*triples)
+
+    def _intern(self, part: Part) -> Triples:
+        try:
+            return self.interner.add(part.frame)
+        except BadRow as error:
+            raise part.place.error(error.problem, error.row) from error
 
     def finish(
         self,
@@ -175,10 +171,7 @@ class _Reading:
     ) -> Dataset:
         _same_time_type(list(parts.values()), name)
         prefixes = self.prefixes | dict(self.options.prefixes)
-        shortening = None
-        if self.has_rdf:
-            shortening = Shortening(prefixes, self.options.base).without_clashes(self.interner.names())
-        vocabulary, renumbering = self.interner.finish(shortening.shorten if shortening else None)
+        vocabulary, renumbering = self.interner.finish(self._renaming(prefixes) if self.has_rdf else None)
         final = {part: renumbering.apply(triples) for part, triples in parts.items()}
         if split is not None:
             final = dict(zip(SPLITS, split_triples(final["train"], split, seed), strict=True))
@@ -189,6 +182,12 @@ class _Reading:
         return Dataset(
             name, vocabulary, train, valid, test, notes=tuple(self.notes), prefixes=prefixes if self.has_rdf else {}
         )
+
+    def _renaming(self, prefixes: Mapping[str, str]) -> Callable[[pl.Series], pl.Series]:
+        """Shorten IRIs and number nameless nodes, once all names are known: a new name must not meet an old one."""
+        known = self.interner.names()
+        shortening = Shortening(prefixes, self.options.base).without_clashes(known)
+        return lambda names: shortening.shorten(self.blank_nodes.final(names, known))
 
     def _note_split(self, read: int, final: Mapping[str, Triples], split: tuple[float, float, float]) -> None:
         distinct = sum(len(triples) for triples in final.values())
@@ -203,6 +202,6 @@ class _Reading:
 
 
 def _same_time_type(parts: Sequence[Triples], where: str | Path) -> None:
-    kinds = {str(part.time.dtype) for part in parts if part.time is not None}
+    kinds = {TIME_KINDS.get(str(part.time.dtype), str(part.time.dtype)) for part in parts if part.time is not None}
     if len(kinds) > 1:
         raise ReadError(f"time must be of one kind throughout, found {' and '.join(sorted(kinds))}.", path=where)

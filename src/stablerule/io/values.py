@@ -6,39 +6,59 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from stablerule.errors import ReadError
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from stablerule.io.place import Place
 
 # In the order in which they are tried; the first that reads every value is the one.
 TIME_TYPES: tuple[pl.DataType, ...] = (pl.Int64(), pl.Date(), pl.Datetime("us"))
+TIME_KINDS = {"int64": "a whole number", "datetime64[D]": "a date", "datetime64[us]": "a date with the time of day"}
 
 
-def typed_extras(
-    frame: pl.DataFrame, *, path: str | Path, lines: Sequence[int] | None = None, first_line: int = 1
-) -> pl.DataFrame:
-    """Give weight and time their types; a value that is none is an error with its line."""
-
-    def fail(column: str, bad: pl.Series, expected: str) -> ReadError:
-        row = int(bad.arg_true()[0])
-        line = lines[row] if lines is not None else first_line + row
-        return ReadError(f"expected {expected} as {column}, found {frame[column][row]!r}.", path=path, line=line)
-
+def typed_extras(frame: pl.DataFrame, place: Place) -> pl.DataFrame:
+    """Give weight and time their types; a value that is none is an error that says where it stands."""
     if "weight" in frame.columns:
-        weight = frame["weight"].cast(pl.Float64, strict=False)
+        weight = _as_number(frame["weight"])
         bad = weight.is_null() | ~weight.is_finite().fill_null(value=False) | (weight < 0).fill_null(value=True)
         if bad.any():
-            raise fail("weight", bad, "a number of at least 0")
+            row = int(bad.arg_true()[0])
+            raise place.error(f"expected a number of at least 0 as weight, found {_shown(frame['weight'], row)}", row)
         frame = frame.with_columns(weight)
     if "time" in frame.columns:
-        attempts = [_as_time(frame["time"], dtype) for dtype in TIME_TYPES]
-        best = min(attempts, key=lambda series: series.null_count())
-        if best.null_count():
-            raise fail("time", best.is_null(), "a whole number or an ISO date such as 2024-05-31")
-        frame = frame.with_columns(best)
+        frame = frame.with_columns(_typed_time(frame["time"], place))
     return frame
+
+
+def _typed_time(values: pl.Series, place: Place) -> pl.Series:
+    attempts = [_as_time(values, dtype) for dtype in TIME_TYPES]
+    for attempt in attempts:
+        if not attempt.null_count():
+            return attempt
+    unread = pl.Series([True] * len(values))
+    for attempt in attempts:
+        unread &= attempt.is_null()
+    if unread.any():
+        row = int(unread.arg_true()[0])
+        raise place.error(
+            f"expected a whole number or an ISO date such as 2024-05-31 as time, found {_shown(values, row)}", row
+        )
+    # Each value is good, but they are not of one kind: name the first, and the first that differs from it.
+    usual = next(attempt for attempt in attempts if attempt[0] is not None)
+    row = int(usual.is_null().arg_true()[0])
+    raise place.error(
+        f"time must be of one kind throughout, found {_shown(values, row)} after {_shown(values, 0)} in "
+        f"{place.name(0)}",
+        row,
+    )
+
+
+def _shown(values: pl.Series, row: int) -> str:
+    return repr(values.slice(row, 1).to_list()[0])
+
+
+def _as_number(values: pl.Series) -> pl.Series:
+    if values.dtype.is_nested() or values.dtype.is_temporal() or values.dtype == pl.Object:
+        return pl.Series(values.name, [None] * len(values), pl.Float64)
+    return values.cast(pl.Float64, strict=False)
 
 
 def _as_time(values: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -49,7 +69,7 @@ def _as_time(values: pl.Series, dtype: pl.DataType) -> pl.Series:
         values = values.dt.cast_time_unit("us")
     if values.dtype == dtype:
         return values
-    if values.dtype.is_temporal():
+    if values.dtype.is_temporal() or values.dtype.is_nested() or values.dtype == pl.Object:
         return pl.Series(values.name, [None] * len(values), dtype)
     text = values.cast(pl.String)
     if dtype == pl.Int64():

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from stablerule.errors import MissingExtra, OptionError, WriteError
-from stablerule.io.files import folder_beside, open_compressed, split_suffixes, write_beside
+from stablerule.errors import InputError, MissingExtra, OptionError, WriteError
+from stablerule.graph import Dataset
+from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes, write_beside
+from stablerule.io.folders import OwnFolder, folder_beside
+from stablerule.io.frames import is_pandas, read_frame, read_pandas
+from stablerule.io.options import EXTRA, ReadOptions
+from stablerule.io.rdf import DEFAULT_GRAPH, Shortening, write_rdf
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
-from stablerule.io.rdf import Shortening, write_rdf
+from stablerule.io.splits import split_of
+from stablerule.io.text import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from stablerule.graph import Dataset
-
 WRITABLE = (".tsv", ".txt", ".csv", ".parquet", *RDF_FORMATS)
-CHUNK_ROWS = 1 << 18
+SPLIT_FOLDER = OwnFolder(ours=lambda name: split_of(name) is not None)
 
 
 def write_triples(
@@ -32,25 +36,17 @@ def write_triples(
 ) -> None:
     """Write a frame of names (`dataset.frame("train")`) to a file; its suffix says the format and the compression.
 
-    header: of TSV and CSV; None writes one where there are more columns than head, relation and tail.
+    frame: of polars or pandas, with the columns head, relation, tail in any order, and perhaps weight, source, time.
+    header: of TSV and CSV; None writes one where it is needed to read the file back without options.
     prefixes, base: for RDF, see `ReadOptions`.
     """
     path = Path(path)
-    _, suffix, compression = split_suffixes(path)
-    if suffix not in WRITABLE or (suffix == ".parquet" and compression):
-        raise OptionError(f"{path}: can't write {suffix + compression!r}; formats are {', '.join(WRITABLE)}.")
+    suffix = _format_of(path)
+    names = Shortening(prefixes or {}, ReadOptions(base=base).base)
+    facts = _facts(frame)
+    _refuse_loss(facts, suffix, path)
     with write_beside(path) as temporary:
-        if suffix == ".parquet":
-            frame.write_parquet(temporary)
-            return
-        with open_compressed(temporary, like=path) as stream:
-            if suffix in RDF_FORMATS:
-                columns = [*frame.columns[:3], *(["source"] if "source" in frame.columns else [])]
-                names = Shortening(prefixes or {}, base)
-                write_rdf(frame.select(columns).iter_rows(), stream, suffix, names, path=path)
-            else:
-                with_header = header if header is not None else frame.width > 3
-                _write_table(frame, stream, "," if suffix == ".csv" else "\t", header=with_header, path=path)
+        _write(facts, temporary, suffix, names, header=header, path=path)
 
 
 def write_dataset(
@@ -61,11 +57,21 @@ def write_dataset(
     overwrite: bool = False,
     base: str | None = None,
 ) -> None:
-    """Write a dataset as a folder with one file per split that has facts."""
-    with folder_beside(Path(folder), overwrite=overwrite) as temporary:
-        for part, triples in dataset.splits.items():
-            if len(triples):
-                write_triples(dataset.frame(part), temporary / f"{part}{suffix}", prefixes=dataset.prefixes, base=base)
+    """Write a dataset as a folder with one file per split that has facts.
+
+    overwrite: replace a folder that holds splits and nothing else.
+    """
+    folder = Path(folder)
+    # All that can be known to fail is looked at before a folder is made.
+    chosen = _format_of(folder / f"train{suffix}")
+    names = Shortening(dataset.prefixes, ReadOptions(base=base).base)
+    frames = {part: dataset.frame(part) for part, triples in dataset.splits.items() if len(triples)}
+    for part, frame in frames.items():
+        _refuse_loss(frame, chosen, folder / f"{part}{suffix}")
+    with folder_beside(folder, overwrite=overwrite, replaces=SPLIT_FOLDER) as temporary:
+        for part, frame in frames.items():
+            file = f"{part}{suffix}"
+            _write(frame, temporary / file, chosen, names, header=None, path=folder / file)
 
 
 def to_pandas(frame: pl.DataFrame) -> Any:
@@ -77,22 +83,64 @@ def to_pandas(frame: pl.DataFrame) -> Any:
     return pd.DataFrame({name: frame[name].to_list() for name in frame.columns}, columns=frame.columns)
 
 
-def _write_table(frame: pl.DataFrame, stream: IO[bytes], separator: str, *, header: bool, path: Path) -> None:
-    style: Literal["never", "necessary"] = "necessary"
-    if separator == "\t":
-        _refuse_separators(frame, path)
-        style = "never"
-    for start in range(0, len(frame), CHUNK_ROWS):
-        part = frame.slice(start, CHUNK_ROWS)
-        text = part.write_csv(separator=separator, quote_style=style, include_header=header and start == 0)
-        stream.write(text.encode())
+def _format_of(path: Path) -> str:
+    stem, suffix, compression = split_suffixes(path)
+    if suffix not in WRITABLE or (suffix == ".parquet" and compression):
+        behind = ", ".join(COMPRESSIONS)
+        raise OptionError(
+            f"{path.parent / stem}: can't write {suffix + compression!r}; formats are {', '.join(WRITABLE)}, and "
+            f"{behind} behind those that are text."
+        )
+    return suffix
 
 
-def _refuse_separators(frame: pl.DataFrame, path: Path) -> None:
-    """TSV has no way to write a tab or a line end inside of a name."""
-    for column in frame.select(pl.col(pl.String)).iter_columns():
-        bad = column.filter(column.str.contains("[\t\r\n]"))
-        if len(bad):
-            raise WriteError(
-                f"{path}: the name {bad[0]!r} has a tab or a line end, which TSV can't hold. Write .csv or .parquet."
-            )
+def _facts(frame: Any) -> pl.DataFrame:
+    """Read a frame as `read_dataset` would, so that what is written is what would be read: checked, and in order."""
+    if isinstance(frame, Dataset):
+        raise InputError(
+            "A frame was expected, got a Dataset. Write it with write_dataset(dataset, folder), or a part of it with "
+            "write_triples(dataset.frame('train'), path)."
+        )
+    if isinstance(frame, pl.DataFrame):
+        facts = read_frame(frame, ReadOptions(), where="frame to write").frame
+    elif is_pandas(frame):
+        facts = read_pandas(frame, ReadOptions(), where="frame to write").frame
+    else:
+        raise InputError(f"A polars or pandas frame was expected, got {type(frame).__name__}.")
+    if facts.width < len(frame.columns):
+        known = ", ".join(("head", "relation", "tail", *EXTRA))
+        raise InputError(
+            f"frame to write: has {len(frame.columns)} columns ({', '.join(map(str, frame.columns))}), of which only "
+            f"{known} have a place in a file of triples. Drop the others first."
+        )
+    return facts
+
+
+def _refuse_loss(frame: pl.DataFrame, suffix: str, path: Path) -> None:
+    """RDF has no place for weight and time, and only quads have one for the source."""
+    if suffix not in RDF_FORMATS:
+        return
+    lost = [name for name in frame.columns if name in ("weight", "time")]
+    if suffix != ".nq" and "source" in frame.columns and (frame["source"] != DEFAULT_GRAPH).any():
+        lost.append("source")
+    if lost:
+        quads = " Write .nq, which keeps the source," if lost == ["source"] else " Write .tsv, .csv or .parquet,"
+        raise WriteError(
+            f"{path}: {' and '.join(lost)} of {len(frame):,} facts would be lost: {suffix} has no place for it.{quads} "
+            f"or drop what may go: frame.drop({', '.join(map(repr, lost))})."
+        )
+
+
+def _write(
+    frame: pl.DataFrame, temporary: Path, suffix: str, names: Shortening, *, header: bool | None, path: Path
+) -> None:
+    """Write to a temporary file; `path`, where it will stand, is for messages and for its suffix."""
+    if suffix == ".parquet":
+        frame.write_parquet(temporary)
+        return
+    with open_compressed(temporary, like=path) as stream:
+        if suffix in RDF_FORMATS:
+            columns = ["head", "relation", "tail", *(["source"] if "source" in frame.columns else [])]
+            write_rdf(frame.select(columns).iter_rows(), stream, suffix, names, path=path)
+        else:
+            write_table(frame, stream, "," if suffix == ".csv" else "\t", header=header, path=path)

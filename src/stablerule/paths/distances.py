@@ -36,6 +36,8 @@ def pair_distances(
     >>> graph = Dataset.from_names("chain", train=chain).graph
     >>> pair_distances(graph, np.array([0, 0, 0, 0, 0]), np.array([1, 2, 3, 4, 0])).tolist()
     [1, 2, 3, 4, 4]
+
+    progress: called with the number of pairs just done, from several threads.
     """
     if len(heads) != len(tails):
         raise OptionError(
@@ -57,9 +59,9 @@ def pair_distances(
     return result
 
 
-def count_within(graph: Graph, triples: Triples) -> dict[int, int]:
+def count_within(graph: Graph, triples: Triples, *, progress: Callable[[int], None] | None = None) -> dict[int, int]:
     """Return how many of these triples have head and tail within 1, 2 and 3 steps in the graph."""
-    distances = pair_distances(graph, triples.heads, triples.tails)
+    distances = pair_distances(graph, triples.heads, triples.tails, progress=progress)
     return {steps: int((distances <= steps).sum()) for steps in range(1, FARTHEST + 1)}
 
 

@@ -1,0 +1,114 @@
+"""`stablerule learn`: from data to a model."""
+
+from __future__ import annotations
+
+import ast
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stablerule.baselines import MODELS
+from stablerule.cli.output import errors, plain
+from stablerule.cli.reading import takes_data
+from stablerule.errors import OptionError, WriteError, closest
+from stablerule.graph import Dataset
+from stablerule.learning import StableRule
+from stablerule.learning.presets import preset as preset_options
+from stablerule.reasoning import RuleReasoner
+
+
+@takes_data
+def learn(
+    dataset: Dataset,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the model.")] = None,
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "stablerule",
+    max_length: Annotated[int, typer.Option(help="Longest rule body.")] = 3,
+    preset: Annotated[str, typer.Option(help="laptop, or a graph of the paper for its hyper-parameters.")] = "laptop",
+    seed: Annotated[int, typer.Option(help="Same seed, same rules.")] = 0,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any option of the method, as name=value; may be given several times."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run to the same folder was killed.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model if there is one.")] = False,
+) -> None:
+    """Learn rules and keep them in a folder."""
+    model = _make(method, preset, {"max_length": max_length, "seed": seed} | _settings(option or []))
+    if not dry_run:
+        output = _free_place(output, may_replace=overwrite or resume)
+    _say(f"{plain(repr(dataset))}")
+    if isinstance(model, StableRule):
+        for line in model.plan(dataset.graph).lines():
+            _say(f"  {line}")
+    if dry_run or output is None:
+        return
+    began = time.perf_counter()
+    interrupted = _fit(model, dataset, output, resume=resume)
+    model.save(output, overwrite=True, source=dataset.source)
+    seconds = time.perf_counter() - began
+    _say(f"{model.rules.describe()}, in {seconds:.1f} s. Saved to {plain(str(output))}")
+    if interrupted:
+        _say("Interrupted: these are the rules of what was learned so far. Go on with --resume.")
+    _say(f"Look at them with: stablerule rules {plain(str(output))}")
+
+
+def _make(method: str, preset: str, options: dict[str, Any]) -> RuleReasoner:
+    if method not in MODELS:
+        raise OptionError(f"There is no method {method!r}.{closest(method, MODELS)} They are: {', '.join(MODELS)}.")
+    chosen = preset_options(preset)
+    if chosen and method != StableRule.method:
+        raise OptionError(f"The preset {preset!r} is for stablerule, not for {method}.")
+    return MODELS[method].with_options(chosen | options)
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    """`name=value`, where the value is a Python literal or else a word."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise OptionError(f"--set expects name=value, such as moment_order=1; got {pair!r}.")
+        try:
+            settings[name] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            settings[name] = text
+    return settings
+
+
+def _free_place(output: Path | None, *, may_replace: bool) -> Path:
+    """Look before the work, not after it, whether its result has a place."""
+    if output is None:
+        raise OptionError("Say where the model goes, with -o FOLDER; or --dry-run to see the plan only.")
+    if output.exists() and not may_replace:
+        raise WriteError(f"{output}: already exists. Choose another place, --overwrite it, or --resume a killed run.")
+    if not output.resolve().parent.is_dir():
+        raise WriteError(f"{output}: the folder {str(output.parent)!r} does not exist. Make it first.")
+    return output
+
+
+def _fit(model: RuleReasoner, dataset: Dataset, output: Path, *, resume: bool) -> bool:
+    """Learn; a killed run leaves its checkpoint beside the model's folder, a finished one does not."""
+    valid = dataset.valid if len(dataset.valid) else None
+    if not isinstance(model, StableRule):
+        model.fit(dataset.graph, valid)
+        return False
+    kept = output.with_name(output.name + ".checkpoint")
+    model.fit(dataset.graph, valid, checkpoint=kept, resume=resume)
+    interrupted = bool(model.learned_["interrupted"])
+    if not interrupted:
+        _remove_checkpoint(kept)
+    return interrupted
+
+
+def _remove_checkpoint(folder: Path) -> None:
+    for name in ("progress.json", "state.safetensors"):
+        (folder / name).unlink(missing_ok=True)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _say(text: str) -> None:
+    errors.print(text, highlight=False, soft_wrap=True)

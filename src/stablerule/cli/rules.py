@@ -1,0 +1,94 @@
+"""`stablerule rules`: read, filter and export what was learned."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stablerule.baselines import load_model
+from stablerule.cli.output import errors, plain
+from stablerule.errors import OptionError, UnknownRelation, closest
+from stablerule.graph import INVERSE
+from stablerule.rules import RuleSet, read_rules
+from stablerule.rules.formats import FORMATS
+
+SORTS = ("score", "confidence", "support", "pca_confidence", "head_coverage")
+PRINTABLE = tuple(name for name in FORMATS if name != "parquet")
+
+
+def rules(
+    model: Annotated[Path, typer.Argument(help="The folder of a model, or a file of rules in a known format.")],
+    relation: Annotated[str | None, typer.Option(help="Only rules for this relation; ~name is its inverse.")] = None,
+    top: Annotated[int, typer.Option(help="How many; 0 prints all.")] = 20,
+    per_relation: Annotated[int | None, typer.Option(help="At most so many for each relation.")] = None,
+    inverse: Annotated[
+        bool, typer.Option("--inverse", help="In text, show the rules for inverse relations as well.")
+    ] = False,
+    sort: Annotated[str, typer.Option(help=f"By {', '.join(SORTS)}.")] = "score",
+    format: Annotated[str, typer.Option(help=f"One of {', '.join(PRINTABLE)}.")] = "text",  # noqa: A002
+    max_length: Annotated[int | None, typer.Option(help="Only bodies up to this length.")] = None,
+    min_support: Annotated[float | None, typer.Option(help="Only rules with this much support.")] = None,
+    min_confidence: Annotated[float | None, typer.Option(help="Only rules with this confidence.")] = None,
+) -> None:
+    """Print rules, the best first."""
+    if format not in PRINTABLE:
+        raise OptionError(f"--format must be one of {', '.join(PRINTABLE)}, got {format!r}.")
+    if sort not in SORTS:
+        raise OptionError(f"--sort must be one of {', '.join(SORTS)}, got {sort!r}.")
+    if top < 0:
+        raise OptionError(f"--top must be 0 or more, got {top}.")
+    found = _open(model)
+    if relation is not None and relation not in found.relations:
+        raise UnknownRelation(f"No rules for {relation!r} in {model}.{closest(relation, found.relations)}")
+    if format == "text" and relation is None and not inverse:
+        # They say the same from the other end, for questions about heads: a reader wants to see a thing once.
+        found = found.filter(head_relation=[r for r in found.relations if not r.startswith(INVERSE)])
+    chosen = found.filter(
+        head_relation=relation, max_length=max_length, min_support=min_support, min_confidence=min_confidence
+    )
+    if per_relation is not None:
+        chosen = chosen.top_per_relation(per_relation, by=sort)
+    chosen = chosen.sort(by=sort)
+    shown = chosen.top(top, by=sort) if top else chosen
+    if format == "text":
+        _print_for_people(shown)
+    else:
+        _print_for_machines(shown, format)
+    if len(shown) < len(chosen):
+        errors.print(f"{len(shown):,} of {len(chosen):,} rules; --top 0 prints all.", highlight=False)
+
+
+def _print_for_people(found: RuleSet) -> None:
+    """A line a rule, with the numbers that one looks at first."""
+    typer.echo("score  confidence  support  rule")
+    for one in found:
+        cells = (_rounded(one.score, 5), _rounded(one.confidence, 10), _whole(one.support, 7))
+        typer.echo(f"{'  '.join(cells)}  {one.rule}")
+
+
+def _print_for_machines(found: RuleSet, name: str) -> None:
+    buffer = io.BytesIO()
+    notes = FORMATS[name].write(found, buffer)
+    typer.echo(buffer.getvalue().decode(), nl=False)
+    for note in notes:
+        errors.print(f"Note: {plain(note)}", highlight=False, soft_wrap=True)
+
+
+def _rounded(number: float | None, width: int) -> str:
+    return ("-" if number is None else f"{number:.3f}").rjust(width)
+
+
+def _whole(number: float | None, width: int) -> str:
+    return ("-" if number is None else f"{number:,.0f}").rjust(width)
+
+
+def _open(path: Path) -> RuleSet:
+    if path.is_file():
+        found, notes = read_rules(path)
+        for note in notes:
+            errors.print(f"Note: {plain(note)}", highlight=False, soft_wrap=True)
+        return found
+    return load_model(path).rules

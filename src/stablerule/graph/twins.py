@@ -1,0 +1,138 @@
+"""Relations that say the same, and the test facts that they give away.
+
+There are two ways to know that `other` gives facts of `relation` away. Either the two say the same wherever they are:
+that is seen in all splits together, since a split tears twins apart. Or the split has put facts of `relation` into test
+whose pair `other` links in train, while the rest of `relation` has nothing to do with it: that is seen when test is
+compared with train. A relation that implies another (a capital lies in its country) is neither: that is to be learned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from stablerule.graph.graph import Graph
+from stablerule.graph.overlap import relation_overlaps
+
+if TYPE_CHECKING:
+    from stablerule.graph.dataset import Dataset
+    from stablerule.graph.triples import Triples
+
+Kind = Literal["inverse_twins", "near_copies", "symmetric_relations"]
+
+# Two relations are twins (or copies) when this share of the facts of both is the same fact said twice; or when this
+# share of the test facts of one stands in train as the other, and at least twice the share of its training facts does.
+TWIN_SHARE = 0.8
+TIMES_AS_OFTEN = 2
+# So many facts are evidence. Fewer (but two: one fact is chance) only count where many such couples come together.
+TWIN_FACTS = 5
+LEAST_FACTS = 2
+# From this share of the test set on, twins in train make a test result wrong.
+SERIOUS_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Couples of one kind, as rows of `relation_overlaps`, and the test facts that stand in train through them."""
+
+    couples: pl.DataFrame
+    given_away: Triples
+
+
+def find_twins(dataset: Dataset) -> dict[Kind, Twins]:
+    """Find inverse twins, near-copies and symmetric relations.
+
+    >>> from stablerule.graph import Dataset
+    >>> pairs = [(f"anna{i}", f"otto{i}") for i in range(9)]
+    >>> wives, husbands = [(a, "wife_of", o) for a, o in pairs], [(o, "husband_of", a) for a, o in pairs]
+    >>> found = find_twins(Dataset.from_names("x", train=[*wives[2:], *husbands], test=wives[:2]))
+    >>> len(found["inverse_twins"].couples), len(found["inverse_twins"].given_away)
+    (1, 2)
+    """
+    relations = len(dataset.vocabulary.relations)
+    overlaps = relation_overlaps(Graph.build(dataset.everything, dataset.vocabulary))
+    told = _told(dataset)
+    evidence = pl.concat(
+        [
+            _both_ways(
+                overlaps.filter((pl.col("share_of_relation") >= TWIN_SHARE) & (pl.col("share_of_other") >= TWIN_SHARE)),
+                relations,
+            ).with_columns(placed=False),
+            _placed(dataset, told).with_columns(placed=True),
+        ]
+    )
+    own_inverse = pl.col("other") == pl.col("relation") + relations
+    # A relation that is its own inverse in test, and not in train, is no symmetric relation: the split is to blame.
+    symmetric = own_inverse & ~pl.col("placed")
+    kinds: dict[Kind, pl.Expr] = {
+        "inverse_twins": (pl.col("other") >= relations) & ~symmetric,
+        "near_copies": pl.col("other") < relations,
+        "symmetric_relations": symmetric,
+    }
+    return {kind: _weigh(evidence.filter(which), overlaps, told, dataset) for kind, which in kinds.items()}
+
+
+def _told(dataset: Dataset) -> pl.DataFrame:
+    """All that train says about the pairs of test: position, relation and loop of the test fact; the other relation."""
+    graph, test = dataset.graph, dataset.test.distinct()
+    heads = np.repeat(np.arange(graph.n_entities, dtype=np.int32), graph.degrees)
+    links = pl.DataFrame({"head": heads, "tail": graph.link_tails, "other": graph.link_relations})
+    asked = pl.DataFrame({"head": test.heads, "tail": test.tails, "relation": test.relations}).with_row_index("at")
+    loop = pl.col("head") == pl.col("tail")
+    told = asked.join(links, on=["head", "tail"]).select("at", "relation", "other", loop=loop)
+    # The same fact in train is another trouble; a self-loop is also its own inverse.
+    itself = pl.col("other") == pl.col("relation")
+    return told.filter(~itself & ~(pl.col("loop") & (pl.col("other") == pl.col("relation") + graph.n_relations)))
+
+
+def _placed(dataset: Dataset, told: pl.DataFrame) -> pl.DataFrame:
+    """Couples in which the test facts of a relation stand in train as another, and its training facts mostly don't."""
+    graph, test = dataset.graph, dataset.test.distinct()
+    in_train = _both_ways(relation_overlaps(graph), graph.n_relations).rename({"facts": "shared"})
+    sizes = pl.DataFrame(
+        {
+            "relation": np.arange(graph.n_relations, dtype=np.int32),
+            "train": np.diff(graph.fact_offsets),
+            "test": np.bincount(test.relations[test.heads != test.tails], minlength=graph.n_relations),
+        }
+    )
+    # Without self-loops, as in the table of train: every relation agrees with its inverse there.
+    couples = told.filter(~pl.col("loop")).group_by("relation", "other").agg(facts=pl.len().cast(pl.Int64))
+    couples = couples.join(in_train, on=["relation", "other"], how="left").join(sizes, on="relation")
+    share = pl.col("facts") / pl.col("test")
+    usual = pl.col("shared").fill_null(0) / pl.col("train")
+    found = couples.filter((pl.col("train") > 0) & (share >= TWIN_SHARE) & (TIMES_AS_OFTEN * usual <= share))
+    return found.select("relation", "other", "facts")
+
+
+def _weigh(evidence: pl.DataFrame, overlaps: pl.DataFrame, told: pl.DataFrame, dataset: Dataset) -> Twins:
+    """Take the couples with enough facts, and the others where together they give away a good part of test."""
+
+    def positions(couples: pl.DataFrame) -> pl.Series:
+        return told.join(couples, on=["relation", "other"], how="semi")["at"].unique().sort()
+
+    weak = evidence.filter((pl.col("facts") < TWIN_FACTS) & (pl.col("facts") >= LEAST_FACTS))
+    chosen = evidence.filter(pl.col("facts") >= TWIN_FACTS)
+    if len(dataset.test) and len(positions(weak)) >= SERIOUS_SHARE * len(dataset.test):
+        chosen = pl.concat([chosen, weak])
+    # The table has each couple once, a way of telling may have it in either direction.
+    relations = len(dataset.vocabulary.relations)
+    ways = _both_ways(overlaps, relations).with_columns(row=pl.int_range(pl.len()) % max(1, len(overlaps)))
+    rows = ways.join(chosen, on=["relation", "other"], how="semi")["row"].unique().sort()
+    return Twins(overlaps[rows], dataset.test.distinct().take(positions(chosen).to_numpy().astype(np.int64)))
+
+
+def _both_ways(overlaps: pl.DataFrame, relations: int) -> pl.DataFrame:
+    """Return each couple as (a, b) and as (b, a); (a, ~b) turns into (b, ~a). Columns: relation, other, facts."""
+    ids = [pl.col("relation", "other").cast(pl.Int32), pl.col("shared").cast(pl.Int64)]
+    one = overlaps.select(ids)
+    inverse = pl.col("other") >= relations
+    two = one.select(
+        relation=pl.col("other") % relations,
+        other=pl.when(inverse).then(pl.col("relation") + relations).otherwise("relation"),
+        shared="shared",
+    ).select(ids)
+    return pl.concat([one, two]).rename({"shared": "facts"})

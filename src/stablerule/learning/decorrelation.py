@@ -1,0 +1,443 @@
+"""The weights: one for each body, so that the dimensions of Z depend on each other as little as possible (section 4.2).
+
+With p the share of mass of each unique body (multiplicity times weight, sum 1) and orders a, b up to O,
+
+    L_d = sum over a,b  sum over i != j  ( sum_n p_n Z_ni^a Z_nj^b  -  (sum_n p_n Z_ni^a)(sum_n p_n Z_nj^b) )^2
+
+Read plainly that is O^2 covariance matrices of d x d at every step. Two exact forms of the same value are cheaper, each
+with its gradient written out: `FeatureForm` for few dimensions, `GramForm` for many.
+
+Minimised as it stands, L_d is zero with all the weight on one sample. So Z is standardised first, the objective is
+relative and has a price on uneven weights, and the effective share of the samples has a floor. The logits live in a
+table by body and are carried over from batch to batch, so one step a batch is enough. `literal=True` is the form in
+print, for comparison.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, pairwise
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from stablerule.errors import InputError, OptionError
+
+CLAMP = 4.0  # deviations; beyond, one far body would rule all sums of high powers
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual constants
+FLOPS_PER_READ = 25  # a product of matrices computes so much while a matrix-vector product reads one number (CPUs)
+
+
+@dataclass(frozen=True)
+class Decorrelation:
+    """The options of the weights.
+
+    What counts is how far a logit can go, steps times rate: on batches of FB15k-237, 5 fresh steps of 0.2 came to the
+    dependence and share of the paper's 100 of 0.01. Single steps on carried logits come to that dependence after some
+    80 batches, but at the floor of the share; fresh steps down to the floor still go lower for long bodies.
+
+    >>> Decorrelation(moment_order=0)
+    Traceback (most recent call last):
+    stablerule.errors.OptionError: moment_order must be at least 1, got 0.
+    """
+
+    moment_order: int = 2  # O_d; 1 is the paper's FirstMoment
+    features: Literal["moments", "rff"] = "moments"  # powers of Z, or random Fourier features of it
+    fourier_count: int = 5  # functions for each dimension, with features="rff"
+    weight_steps: int = 1  # T_d for each batch; the paper: 50 to 200
+    weight_rate: float = 0.2  # alpha_d; the paper: 0.01
+    weight_penalty: float = 0.05  # lambda, the price of uneven weights
+    share_floor: float = 0.5  # the effective share of the samples never falls below
+    restart: bool = False  # equal weights at the start of each batch, as in the paper
+    literal: bool = False  # all as printed: raw Z, random start, plain gradient steps, no price, no floor
+
+    def __post_init__(self) -> None:
+        for name in ("moment_order", "fourier_count", "weight_steps"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        if self.features not in ("moments", "rff"):
+            raise OptionError(f"features must be 'moments' or 'rff', got {self.features!r}.")
+        if not 0 < self.weight_rate < math.inf:
+            raise OptionError(f"weight_rate must be above 0, got {self.weight_rate}.")
+        if not 0 <= self.weight_penalty < math.inf:
+            raise OptionError(f"weight_penalty must be 0 or more, got {self.weight_penalty}.")
+        if not 0 <= self.share_floor <= 1:
+            raise OptionError(f"share_floor must lie in 0..1, got {self.share_floor}.")
+        if self.literal and self.features != "moments":
+            raise OptionError("literal=True is the form in print, which knows features='moments' only.")
+
+
+class WeightStep(NamedTuple):
+    """Where a step stands: what to look at to see whether the weights do anything."""
+
+    dependence: float  # L_d(w) / L_d(1): 1 for equal weights, 0 if no dimension depends on another
+    share: float  # effective share of the samples, 1 for equal weights
+    largest: float  # the largest weight; their mean is 1
+
+
+class Weighting(NamedTuple):
+    """The weights of a batch (U,), and the way to them: the first record is the start, the last the result."""
+
+    weights: Tensor
+    steps: list[WeightStep]
+
+
+class BodyWeights:
+    """A weight for each body, learned batch by batch. Body ids are 0 .. body_count-1.
+
+    >>> a, b = torch.randn(2, 200, generator=torch.Generator().manual_seed(0))
+    >>> Z = torch.stack([a, a + b], dim=1)  # the second dimension follows the first
+    >>> weights = BodyWeights(200, Decorrelation(weight_steps=10))
+    >>> result = weights.update(torch.arange(200), Z, torch.ones(200))
+    >>> result.steps[0].dependence, result.steps[-1].dependence < 0.5, result.steps[-1].share >= 0.5
+    (1.0, True, True)
+    """
+
+    def __init__(
+        self,
+        body_count: int,
+        options: Decorrelation | None = None,
+        *,
+        generator: torch.Generator | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.options = options or Decorrelation()
+        self.generator = generator or torch.Generator().manual_seed(0)  # used by "rff" and by the literal start
+        self.logits = torch.zeros(body_count, dtype=torch.float64, device=device)  # log w, 0 at first sight
+        self.adam = torch.zeros(4, body_count, dtype=torch.float64, device=device)
+        self.adam[2:] = 1.0  # see _adam
+        self.fourier = torch.zeros(2, 0, dtype=torch.float64, device=device)  # frequency and phase of each function
+        if self.options.features == "rff":
+            count = self.options.fourier_count
+            frequency = torch.randn(count, generator=self.generator, dtype=torch.float64)
+            phase = 2 * math.pi * torch.rand(count, generator=self.generator, dtype=torch.float64)
+            self.fourier = torch.stack([frequency, phase]).to(device)
+
+    def update(self, body_ids: Tensor, embeddings: Tensor, counts: Tensor) -> Weighting:
+        """Improve the weights of a batch of unique bodies: ids (U,), Z (U, d), multiplicities (U,).
+
+        The result has sum(counts * weights) = sum(counts). Nothing flows back into the embeddings.
+        """
+        Z = embeddings.detach()
+        _check_batch(Z, counts)
+        _check_ids(body_ids, len(Z), len(self.logits))
+        with torch.inference_mode():  # many small operations, and no gradient but the one written out
+            w, steps = self._improve(body_ids, Z, counts.to(self.logits))
+        return Weighting(w.clone().to(Z), steps)
+
+    def _improve(self, body_ids: Tensor, Z: Tensor, m: Tensor) -> tuple[Tensor, list[WeightStep]]:
+        o, N = self.options, float(m.sum())
+        even = m / N  # p under equal weights (U,); what has U numbers only is in double precision
+        form = self.form(Z, even)
+        base = form.value(even)
+        if base <= form.noise:  # nothing depends on anything, as with a single body or dimension
+            return torch.ones_like(even), [WeightStep(1.0, 1.0, 1.0)]
+        w, adam = self._start(body_ids, even)  # (U,), (4, U)
+        share = effective_share(w, even)
+        steps: list[WeightStep] = []
+        for left in range(o.weight_steps, -1, -1):
+            p = even * w
+            L_d, g = form.gradient(p) if left else (form.value(p), p)
+            steps.append(WeightStep(L_d / base, share, float(w.max())))
+            if not left:
+                break
+            if o.literal:  # a plain step on the weight of each sample, held at 0 or more
+                ahead = _rescale((w - o.weight_rate / N * (g - even @ g)).clamp_min(0), even)
+            else:
+                # Minimise L_d(w)/L_d(1) + lambda * mean of (w-1)^2 by the logits of w ~ exp(t): dt_n = w_n (g_n - p.g)
+                # for one sample of the body, so that a body met m times moves as m bodies met once do.
+                g = torch.add(g / base, w, alpha=2 * o.weight_penalty)
+                ahead = _rescale(w * (-o.weight_rate * _adam(adam, w * (g - p @ g))).exp(), even)
+            share = 1 / float(even @ ahead.square())  # the effective share, as sum(even * ahead) = 1
+            if share < o.share_floor and not o.literal:
+                if o.restart:
+                    break
+                # Weights that are carried over live at the floor: to stop there would freeze them while Z moves on.
+                ahead = _temper(ahead.log(), even, o.share_floor)
+                share = effective_share(ahead, even)
+            w = ahead
+        if not (o.restart or o.literal):
+            self.logits[body_ids], self.adam[:, body_ids] = w.log(), adam
+        return w, steps
+
+    def _start(self, body_ids: Tensor, even: Tensor) -> tuple[Tensor, Tensor]:
+        o, adam = self.options, self.adam[:, body_ids]
+        if o.literal:
+            draws = torch.rand(len(even), generator=self.generator, dtype=even.dtype)
+            return _rescale(draws.to(even.device), even), adam
+        # What other batches made of these bodies may be too uneven for this one.
+        return torch.ones_like(even) if o.restart else _temper(self.logits[body_ids], even, o.share_floor), adam
+
+    def form(self, Z: Tensor, p: Tensor) -> FeatureForm | GramForm:
+        """Prepare the cheaper form of L_d for Z (U, d); p (U,) is the mass under equal weights."""
+        o = self.options
+        Z = Z.T if o.literal else standardise(Z.T, p)  # (d, U)
+        orders = o.moment_order if o.features == "moments" else o.fourier_count
+        gram = _gram_is_cheaper(Z.shape[1], Z.shape[0], orders, o.weight_steps)
+        if o.features == "moments":
+            f = _powers(Z, 2 * orders if gram else orders)
+            product = [[a + b + 1 for b in range(orders)] for a in range(orders)]
+        else:
+            f = torch.stack([2**0.5 * (a * Z + b).cos() for a, b in self.fourier.T.tolist()])
+            f, product = _with_products(f) if gram else (f, [])
+        return GramForm(f, product, p) if gram else FeatureForm(f, p)
+
+    def dependence(self, embeddings: Tensor, counts: Tensor, weights: Tensor) -> float:
+        """Measure L_d(w) / L_d(1) for any weights, such as `random_weights`; 1 where nothing depends on anything."""
+        Z = embeddings.detach()
+        _check_batch(Z, counts)
+        even = counts.to(self.logits) / counts.sum()
+        form = self.form(Z, even)
+        base = form.value(even)
+        return form.value(even * _rescale(weights.to(even), even)) / base if base > form.noise else 1.0
+
+    def state(self) -> dict[str, Tensor]:
+        """Give all that a checkpoint has to keep."""
+        tables = {"logits": self.logits, "adam": self.adam, "fourier": self.fourier}
+        return {name: table.clone() for name, table in tables.items()} | {"generator": self.generator.get_state()}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Go on from the state of a table with the same bodies and options."""
+        for name, mine in (("logits", self.logits), ("adam", self.adam), ("fourier", self.fourier)):
+            found = tuple(state[name].shape) if name in state else None
+            if found != mine.shape:
+                raise InputError(f"The saved weights have {name!r} of shape {found}, expected {tuple(mine.shape)}.")
+            mine.copy_(state[name])
+        self.generator.set_state(state["generator"])
+
+
+class FeatureForm:
+    """L_d by the covariances of all features together, U * (O*d)^2 operations a step: for few dimensions.
+
+    Features f (O, d, U), such as powers of Z, are centred by their mean under equal weights, of mass p (U,). That
+    changes no covariance, and makes single precision enough.
+
+    >>> Z, p = torch.tensor([[1.0, 3.0], [3.0, 5.0]]), torch.tensor([0.5, 0.5])  # two dimensions that move together
+    >>> FeatureForm(Z.T[None], p).value(p)  # a covariance of 1 at (i, j) and at (j, i)
+    2.0
+    """
+
+    def __init__(self, f: Tensor, p: Tensor) -> None:
+        self.orders = len(f)
+        self.F = f.flatten(0, 1) - (f.flatten(0, 1) @ p.to(f))[:, None]  # (O*d, U)
+        self.noise = _noise(self.F, float((self.F.square() @ p.to(f)).sum()))
+
+    def value(self, p: Tensor) -> float:
+        """Compute L_d at the mass p (U,)."""
+        return float(self._covariance(p.to(self.F))[0].square().sum())
+
+    def gradient(self, p: Tensor) -> tuple[float, Tensor]:
+        """Compute L_d and its gradient in p (U,): 2 F_n C F_n - 4 F_n C mean, up to a constant since sum(p) = 1."""
+        C, mean = self._covariance(p.to(self.F))
+        return float(C.square().sum()), 2 * ((C @ self.F - 2 * (C @ mean)[:, None]) * self.F).sum(0).to(p)
+
+    def _covariance(self, p: Tensor) -> tuple[Tensor, Tensor]:
+        mean = self.F @ p  # (O*d,)
+        C = _symmetric(self.F * p, self.F).addr_(mean, mean, alpha=-1)  # (O*d, O*d)
+        by_order = C.view(self.orders, len(mean) // self.orders, self.orders, -1)  # (O, d, O, d)
+        by_order.diagonal(dim1=1, dim2=3).zero_()  # i = j
+        return C, mean
+
+
+class GramForm:
+    """L_d by the inner products of bodies, S = F^T F, U^2 + U*d operations a step: for many dimensions.
+
+    With F (O*d, U) as above, over all orders and all i, j together
+
+        all  = p^T (S*S) p  -  2 sum_n p_n (S p)_n^2  +  (p^T S p)^2
+        same = sum over a,b,i of C_ab,i^2  with  C_ab,i = E[f_a,i f_b,i] - E[f_a,i] E[f_b,i],  what i = j adds to `all`
+        L_d  = all - same
+
+    f (B, d, U) has the features first and then their products, `product[a][b]` says where f_a * f_b stands; for powers
+    of Z it is simply the power a + b. f is centred in place.
+
+    >>> Z, p = torch.tensor([[1.0, 3.0], [3.0, 5.0]]), torch.tensor([0.5, 0.5])
+    >>> GramForm(torch.stack([Z.T, Z.T**2]), [[1]], p).value(p)
+    2.0
+    """
+
+    def __init__(self, f: Tensor, product: list[list[int]], p: Tensor) -> None:
+        self.orders, self.product = len(product), torch.tensor(product, device=f.device).flatten()  # (O*O,)
+        self.E = f.flatten(0, 1)  # (B*d, U)
+        self.centre = self.E @ p.to(f)  # (B*d,)
+        self.E -= self.centre[:, None]
+        self.F = self.E[: self.orders * f.shape[1]]  # (O*d, U)
+        S = _symmetric(self.F.T, self.F.T)  # (U, U)
+        self.noise = _noise(self.F, float(S.diagonal() @ p.to(S)))
+        self.S = S if 2 * len(self.F) >= len(S) else None  # else S v = F^T (F v) reads less
+        self.SS = S.square_() if self.S is None else S.square()
+
+    def value(self, p: Tensor) -> float:
+        """Compute L_d at the mass p (U,)."""
+        return self._parts(p)[0]
+
+    def gradient(self, p: Tensor) -> tuple[float, Tensor]:
+        """Compute L_d and its gradient in p (U,), up to a constant since sum(p) = 1."""
+        value, raw, C, pSp, Sp, SSp, FpSp = self._parts(p)
+        on_E = torch.zeros_like(raw).index_add_(0, self.product, C.flatten(0, 1), alpha=-1)  # (B, d)
+        on_F = on_E[: self.orders]
+        on_F.add_((C * raw[: self.orders]).sum(1), alpha=2).sub_(FpSp.view_as(on_F), alpha=2)
+        g = torch.addcmul(SSp, Sp, 2 * pSp - Sp)  # (U,)
+        return value, torch.addmv(g, self.E.T, on_E.flatten(), beta=2, alpha=2).to(p)
+
+    def _parts(self, p: Tensor) -> tuple[float, Tensor, Tensor, float, Tensor, Tensor, Tensor]:
+        q, K = p.to(self.E), len(self.F)
+        if self.S is not None:
+            Sp = self.S @ q  # (U,)
+            moments, FpSp = torch.stack([q, q * Sp]) @ self.E.T  # one pass over E for both (B*d,)
+            FpSp = FpSp[:K]  # (O*d,)
+        else:
+            moments = self.E @ q
+            Sp = moments[:K] @ self.F
+            FpSp = self.F @ (q * Sp)
+        SSp = self.SS @ q
+        raw = (moments + self.centre).view(-1, K // self.orders)  # E[f_a] and E[f_a f_b] (B, d)
+        first = raw[: self.orders]  # (O, d)
+        C = raw.index_select(0, self.product).view(self.orders, *first.shape)
+        C = torch.addcmul(C, first[:, None], first, value=-1)  # (O, O, d)
+        # Little is left of these sums where little depends on anything: they are taken in double precision.
+        pSp = float(p @ Sp.to(p))
+        every = float(p @ torch.addcmul(SSp, Sp, Sp, value=-2).to(p)) + pSp**2
+        return every - float(torch.sum(C * C, dtype=torch.float64)), raw, C, pSp, Sp, SSp, FpSp
+
+
+def random_weights(counts: Tensor, share: float, generator: torch.Generator) -> Tensor:
+    """Draw weights that mean nothing but have a given effective share: the control for what learned weights do.
+
+    >>> counts = torch.tensor([1, 5, 2, 2])
+    >>> w = random_weights(counts, 0.8, torch.Generator().manual_seed(0))
+    >>> round(float((counts * w).sum()), 6), round(effective_share(w, counts), 6)
+    (10.0, 0.8)
+    """
+    _check_counts(counts)
+    if not 0 < share <= 1:
+        raise OptionError(f"share must lie above 0 and up to 1, got {share}.")
+    even = counts.double() / counts.sum()
+    w = _temper(100 * torch.randn(len(even), generator=generator, dtype=even.dtype).to(even.device), even, share)
+    if effective_share(w, even) > share + 1e-6:
+        raise OptionError(f"share must be larger for so few bodies ({len(even)}), got {share}.")
+    return w
+
+
+def effective_share(weights: Tensor, counts: Tensor) -> float:
+    """Say how many equally weighted samples the weighted ones are worth, as a share of all.
+
+    >>> effective_share(torch.tensor([2.0, 0.0]), torch.tensor([1, 1]))
+    0.5
+    """
+    w, m = weights.double(), counts.double()
+    return float((m @ w).square() / (m.sum() * (m @ w.square())))
+
+
+def standardise(Z: Tensor, p: Tensor) -> Tensor:
+    """Give every dimension of Z (d, U) mean 0 and deviation 1 under the mass p (U,), clamped; a constant becomes 0.
+
+    LSTM states have a deviation near 0.13: beside them their squares vanish, and the weights would hardly move.
+    """
+    p = p.to(Z)
+    mean = Z @ p  # (d,)
+    Z = Z - mean[:, None]
+    deviation = (Z.square() @ p).sqrt()
+    constant = deviation <= 16 * torch.finfo(Z.dtype).eps * mean.abs()  # nothing is left of it but rounding
+    return Z.div_(deviation.masked_fill(constant, math.inf)[:, None]).clamp_(-CLAMP, CLAMP)
+
+
+def _powers(Z: Tensor, highest: int) -> Tensor:
+    """Compute Z, Z^2, ...: (d, U) -> (highest, d, U)."""
+    f = Z.new_empty(highest, *Z.shape)
+    f[0] = Z
+    for a in range(1, highest):
+        torch.mul(f[a - 1], f[0], out=f[a])
+    return f
+
+
+def _with_products(f: Tensor) -> tuple[Tensor, list[list[int]]]:
+    """Put the products of features behind them, (O, d, U) -> (B, d, U), and say where each stands."""
+    orders = range(len(f))
+    pairs = list(combinations_with_replacement(orders, 2))
+    product = [[len(f) + pairs.index((min(a, b), max(a, b))) for b in orders] for a in orders]
+    return torch.cat([f, torch.stack([f[a] * f[b] for a, b in pairs])]), product
+
+
+def _symmetric(A: Tensor, B: Tensor, parts: int = 6) -> Tensor:
+    """Compute A B^T where it is known to be symmetric; what lies below the diagonal is copied."""
+    S = A.new_empty(len(A), len(A))
+    for i, j in pairwise(len(A) * k // parts for k in range(parts + 1)):
+        torch.mm(A[i:j], B[i:].T, out=S[i:j, i:])
+        S[j:, i:j] = S[i:j, j:].T
+    return S
+
+
+def _gram_is_cheaper(U: int, d: int, orders: int, steps: int) -> bool:
+    """Compare the work of the two forms, in numbers read; new memory costs about twelve reads.
+
+    With few dimensions `same` is most of `all`, too much of single precision cancels, and either form is fast.
+    """
+    K = orders * d
+    gram = U * U * (12 + K / FLOPS_PER_READ) + (steps + 1) * U * (U + 6 * K)
+    return d >= 64 and gram < (steps + 1) * 4 * U * K * K / FLOPS_PER_READ
+
+
+def _noise(F: Tensor, variance: float) -> float:
+    """Bound what rounding alone may leave of L_d, by the sum of the variances of all features."""
+    return torch.finfo(F.dtype).eps * variance**2
+
+
+def _adam(adam: Tensor, g: Tensor) -> Tensor:
+    """Advance Adam's moments and what is left of their start, for each body (4, U), in place; give the step (U,)."""
+    first, second, left1, left2 = adam
+    first.mul_(BETA1).add_(g, alpha=1 - BETA1)
+    second.mul_(BETA2).addcmul_(g, g, value=1 - BETA2)
+    left1 *= BETA1
+    left2 *= BETA2
+    step: Tensor = first / (1 - left1) / ((second / (1 - left2)).sqrt() + EPSILON)
+    return step
+
+
+def _rescale(w: Tensor, even: Tensor) -> Tensor:
+    """Bring the mean weight of a sample to 1."""
+    return w / (even @ w)
+
+
+def _temper(t: Tensor, even: Tensor, share: float) -> Tensor:
+    """Turn logits into weights ~ exp(s * t), with the largest s up to 1 that leaves this effective share."""
+    t = t - t.max()
+    w = _rescale(t.exp(), even)
+    if effective_share(w, even) >= share:
+        return w
+    low, high = 0.0, 1.0  # the share falls as s grows, because log sum exp is convex
+    for _ in range(40):
+        s = (low + high) / 2
+        low, high = (s, high) if effective_share((s * t).exp(), even) >= share else (low, s)
+    return _rescale((low * t).exp(), even)
+
+
+def _check_counts(counts: Tensor) -> None:
+    if counts.ndim != 1 or not len(counts):
+        raise InputError(f"A batch needs at least one body, got counts of shape {tuple(counts.shape)}.")
+    if not (counts > 0).all() or not math.isfinite(counts.sum()):
+        raise InputError("counts must be above 0: they say how often each unique body occurs in the batch.")
+
+
+def _check_batch(Z: Tensor, counts: Tensor) -> None:
+    _check_counts(counts)
+    if Z.ndim != 2 or not Z.is_floating_point() or len(Z) != len(counts) or not Z.shape[1]:
+        shapes = f"{Z.dtype} {tuple(Z.shape)} for {len(counts)} counts"
+        raise InputError(f"embeddings must be floats (U, d), one row for each count, got {shapes}.")
+    if not math.isfinite(Z.sum()):
+        bad = int((~Z.isfinite()).any(1).sum())
+        raise InputError(f"{bad} of {len(Z)} embeddings are NaN or infinite. A smaller learning rate may help.")
+
+
+def _check_ids(body_ids: Tensor, count: int, body_count: int) -> None:
+    if body_ids.shape != (count,) or body_ids.dtype != torch.int64:
+        shape = f"{body_ids.dtype} {tuple(body_ids.shape)}"
+        raise InputError(f"body_ids must be int64 ({count},), one for each embedding, got {shape}.")
+    in_order = body_ids.sort().values
+    if not 0 <= int(in_order[0]) <= int(in_order[-1]) < body_count:
+        span = f"{int(in_order[0])}..{int(in_order[-1])}"
+        raise InputError(f"body_ids must lie in 0..{body_count - 1}, got {span}.")
+    if (in_order[1:] == in_order[:-1]).any():
+        raise InputError("body_ids must differ: how often a body occurs belongs into counts.")

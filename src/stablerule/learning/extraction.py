@@ -1,0 +1,77 @@
+"""From scores to a RuleSet: the best bodies for each head relation, with what the graph says about them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from stablerule.graph import INVERSE
+from stablerule.rules import RuleSet
+from stablerule.rules.statistics import measure_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Graph
+    from stablerule.graph.triples import Ids
+    from stablerule.samples import RuleSamples
+
+
+class Candidates(NamedTuple):
+    """Scored (body, head relation) pairs (n,); a body is its row in RuleSamples.bodies."""
+
+    bodies: NDArray[np.int64]
+    heads: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+def best_of(parts: Iterable[Candidates], relations: int, k: int) -> Candidates:
+    """Keep the k best for each of 2R head relations, at full precision; equal scores stand in the order of bodies."""
+    kept = Candidates(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    enough = np.full(2 * relations, -np.inf)  # the k-th best so far: what is worse needs no look
+    for part in parts:
+        good = part.scores > enough[part.heads]
+        joined = [np.concatenate([old, new[good]]) for old, new in zip(kept, part, strict=True)]
+        order = np.lexsort((joined[0], -joined[2], joined[1]))
+        bodies, heads, scores = (column[order] for column in joined)
+        rank = np.arange(len(heads)) - np.searchsorted(heads, heads)
+        full = heads[rank == k - 1]
+        enough[full] = scores[rank == k - 1]
+        kept = Candidates(bodies[rank < k], heads[rank < k], scores[rank < k])
+    return kept
+
+
+def from_scores(rows: NDArray[np.int64], p: NDArray[np.float64], samples: RuleSamples) -> Candidates:
+    """All pairs of a block of bodies (rows) and the 2R relations, but r <- r; p is P(head relation | body)."""
+    relations = 2 * samples.n_relations
+    bodies, heads = np.repeat(rows, relations), np.tile(np.arange(relations), len(rows))
+    single = (samples.lengths[bodies] == 1) & (samples.bodies[bodies, 0] == heads)
+    return Candidates(bodies[~single], heads[~single], p[:, :relations].ravel()[~single])
+
+
+def to_rules(
+    graph: Graph, samples: RuleSamples, best: Candidates, *, min_support: float, budget: float | None, seed: int
+) -> RuleSet:
+    """Measure the rules on the graph and name their relations; what has too little support is left out."""
+    bodies = samples.bodies[best.bodies]
+    found = measure_rules(graph, bodies, best.heads.astype(np.int32), budget=budget, seed=seed)
+    frame = rule_frame(graph, bodies, best.heads).with_columns(score=pl.Series(best.scores))
+    numbers = {name: pl.Series(column) for name, column in asdict(found).items() if name != "heads_tried"}
+    return RuleSet.from_frame(frame.with_columns(**numbers).filter(pl.col("support") >= min_support))
+
+
+def rule_frame(graph: Graph, bodies: Ids, heads: NDArray[np.int64]) -> pl.DataFrame:
+    """Rules by id -> a frame with head_relation and body by name."""
+    plain = graph.vocabulary.relations.table
+    names = pl.concat([plain, INVERSE + plain])
+    # -1 fills short bodies, and null is its name.
+    steps = [names.gather(pl.Series(column).replace(-1, None).cast(pl.UInt32)) for column in bodies.T.astype(np.int64)]
+    body = pl.DataFrame({str(i): step for i, step in enumerate(steps)}).select(
+        pl.concat_list(pl.all()).list.drop_nulls().alias("body")
+    )
+    return body.select(names.gather(pl.Series(heads)).alias("head_relation"), "body")

@@ -1,0 +1,79 @@
+"""What a run will do, said before it does it: sizes, memory and time."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stablerule.paths.threads import available_cores
+from stablerule.samples import sample_rules
+
+if TYPE_CHECKING:
+    from stablerule.graph import Graph
+
+PILOT_WALKS = 40_000
+WALKS_PER_RELATION = 20_000
+FEWEST_WALKS, MOST_WALKS = 400_000, 8_000_000
+WALKS_A_SECOND = 1_000_000  # for each core, with room to spare
+HOURS = 3600
+
+
+def walks_for(graph: Graph) -> int:
+    """Enough walks for every relation to be closed often, few enough for a laptop."""
+    return int(np.clip(WALKS_PER_RELATION * graph.n_relations, FEWEST_WALKS, MOST_WALKS))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes that are decided, and what they will cost; bodies, memory and seconds are estimates."""
+
+    walks: int
+    bodies: int
+    size: int
+    batch_size: int
+    steps: int
+    memory: float
+    seconds: float
+
+    def lines(self) -> list[str]:
+        """Say it in words."""
+        said = [
+            f"{self.walks:,} walks, about {self.bodies:,} different bodies",
+            f"{self.steps:,} steps of {self.batch_size:,} samples, embeddings of size {self.size}",
+            f"about {self.memory / 1e9:.1f} GB of memory beside the program, about {_duration(self.seconds)}",
+        ]
+        if self.seconds > HOURS:
+            said.append(f"This takes hours on {available_cores()} cores. The preset 'laptop' takes minutes at most.")
+        return said
+
+
+def expected_bodies(graph: Graph, walks: int, max_length: int, seed: int) -> int:
+    """Extrapolate from a few walks: the number of different bodies grows as a power of the number of walks."""
+    few, more = (
+        sample_rules(graph, n, max_length=max_length, seed=seed).n_bodies for n in (PILOT_WALKS // 4, PILOT_WALKS)
+    )
+    growth = math.log(max(more, 2) / max(few, 1)) / math.log(4)
+    # Growth slows down as the rare bodies run out, so this errs on the large side.
+    return max(more, int(more * (walks / PILOT_WALKS) ** min(growth, 1.0) * 0.5)) if walks > PILOT_WALKS else more
+
+
+def matrix_speed() -> float:
+    """Multiplications and additions a second that this machine does in a matrix product, by doing one."""
+    import torch  # noqa: PLC0415  # a plan for a learner that needs torch
+
+    a = torch.ones(512, 512)
+    (a @ a).sum()
+    began = time.perf_counter()
+    for _ in range(4):
+        a @ a
+    return 4 * 2 * 512**3 / (time.perf_counter() - began)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 2 * HOURS else f"{seconds / HOURS:.1f} hours"

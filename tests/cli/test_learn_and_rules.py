@@ -1,0 +1,181 @@
+"""`stablerule learn` and `stablerule rules` as a user types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from stablerule import Rule, households, write_dataset
+from stablerule.baselines import load_model
+from stablerule.cli.main import app
+from stablerule.errors import StableRuleError
+from stablerule.rules import read_rules
+
+SMALL = ["--set", "walks=20000", "--set", "steps=40", "--set", "size=16", "--set", "batch_size=300"]
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def fails(*words: str | Path) -> str:
+    result = run(*words)
+    assert isinstance(result.exception, StableRuleError), result.output
+    return str(result.exception)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data") / "families"
+    write_dataset(households(families=5, seed=0).dataset, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "m"
+    result = run("learn", data, "-o", folder, *SMALL)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def test_learn_says_its_plan_and_keeps_the_model(data: Path, tmp_path: Path) -> None:
+    result = run("learn", data, "-o", tmp_path / "m", *SMALL, "--seed", "3", "--max-length", "2")
+    assert result.stdout == ""
+    for words in ("20,000 walks", "40 steps of 300 samples", "GB of memory", "Saved to", "stablerule rules"):
+        assert words in result.stderr
+    kept = load_model(tmp_path / "m")
+    assert kept.options["seed"] == 3
+    assert kept.options["max_length"] == 2
+    assert kept.data_.source == str(data.resolve())
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_dry_run_says_the_plan_and_writes_nothing(data: Path, tmp_path: Path) -> None:
+    result = run("learn", data, "-o", tmp_path / "m", "--dry-run", "--preset", "yago3-10")
+    assert result.exit_code == 0
+    assert "takes hours" in result.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_tabular_needs_no_plan_of_steps(data: Path, tmp_path: Path) -> None:
+    result = run("learn", data, "-o", tmp_path / "m", "--method", "tabular", "--set", "walks=20000")
+    assert result.exit_code == 0
+    assert "steps of" not in result.stderr
+    assert type(load_model(tmp_path / "m")).__name__ == "Tabular"
+
+
+def test_what_makes_no_sense_is_refused_before_any_work(data: Path, model: Path, tmp_path: Path) -> None:
+    assert "no method 'tabula'. Closest: 'tabular'" in fails("learn", data, "-o", tmp_path / "m", "--method", "tabula")
+    assert "no preset 'desktop'" in fails("learn", data, "-o", tmp_path / "m", "--preset", "desktop")
+    assert "is for stablerule" in fails("learn", data, "-o", tmp_path / "m", "--preset", "umls", "--method", "tabular")
+    assert "no option 'stepz'. Closest: 'steps'" in fails("learn", data, "-o", tmp_path / "m", "--set", "stepz=1")
+    assert "expects name=value" in fails("learn", data, "-o", tmp_path / "m", "--set", "steps")
+    assert "Say where the model goes" in fails("learn", data)
+    assert "already exists" in fails("learn", data, "-o", model, *SMALL)
+    assert "does not exist. Make it first" in fails("learn", data, "-o", tmp_path / "no" / "m")
+    assert os.listdir(tmp_path) == []
+
+
+def test_overwrite_replaces_a_model(data: Path, tmp_path: Path) -> None:
+    assert run("learn", data, "-o", tmp_path / "m", *SMALL).exit_code == 0
+    assert run("learn", data, "-o", tmp_path / "m", *SMALL, "--seed", "1", "--overwrite").exit_code == 0
+    assert load_model(tmp_path / "m").options["seed"] == 1
+
+
+def start(data: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
+    script = (
+        "from stablerule.learning import checkpoints; checkpoints.Checkpoints.due = lambda self: True\n"
+        "from stablerule.cli.main import run; run()"
+    )
+    settings = ["--set", "walks=20000", "--set", "steps=400", "--set", "size=16", "--set", "batch_size=300"]
+    command = [sys.executable, "-c", script, "learn", str(data), "-o", str(folder), *settings, *more]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+def test_a_killed_run_resumes_to_the_same_rules(data: Path, tmp_path: Path) -> None:
+    whole = start(data, tmp_path / "whole")
+    whole.communicate()
+    killed = start(data, tmp_path / "m")
+    wait_for(tmp_path / "m.checkpoint" / "progress.json", killed)
+    killed.kill()
+    killed.communicate()
+    assert not (tmp_path / "m").exists()
+    again = start(data, tmp_path / "m", "--resume")
+    _, errors = again.communicate()
+    assert again.returncode == 0, errors
+    assert load_model(tmp_path / "m").rules == load_model(tmp_path / "whole").rules
+    assert not (tmp_path / "m.checkpoint").exists()
+
+
+def test_ctrl_c_keeps_what_was_learned_and_says_so(data: Path, tmp_path: Path) -> None:
+    process = start(data, tmp_path / "m", "--set", "patience=None", "--set", "steps=5000")
+    wait_for(tmp_path / "m.checkpoint" / "progress.json", process)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert "Interrupted: these are the rules of what was learned so far" in errors
+    assert len(load_model(tmp_path / "m").rules) > 0
+    assert (tmp_path / "m.checkpoint").exists()
+
+
+def test_rules_for_people(model: Path) -> None:
+    result = run("rules", model, "--top", "5", "--relation", "grandparent_of", "--sort", "confidence")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "score  confidence  support  rule"
+    assert len(lines) == 6
+    numbers = [float(line.split()[1]) for line in lines[1:]]
+    assert numbers == sorted(numbers, reverse=True)
+    assert all("grandparent_of(X, Y) <- " in line for line in lines[1:])
+    assert "5 of " in result.stderr
+
+
+def test_one_rule_for_each_relation_and_inverses_only_on_request(model: Path) -> None:
+    plain = run("rules", model, "--per-relation", "1", "--top", "0").stdout.splitlines()[1:]
+    heads = [line.split()[3].split("(")[0] for line in plain]
+    assert len(heads) == len(set(heads)) > 5
+    assert all("(X, Y) <- " in line for line in plain)
+    both = run("rules", model, "--per-relation", "1", "--top", "0", "--inverse").stdout.splitlines()[1:]
+    assert len(both) > len(plain)
+    assert any("(Y, X) <- " in line for line in both)
+
+
+@pytest.mark.parametrize("name", ["json", "tsv", "anyburl", "amie"])
+def test_rules_for_machines_load_again(model: Path, tmp_path: Path, name: str) -> None:
+    text = run("rules", model, "--top", "0", "--format", name, "--relation", "grandparent_of").stdout
+    (tmp_path / "rules.txt").write_text(text)
+    loaded, _ = read_rules(tmp_path / "rules.txt", format=name)  # type: ignore[arg-type]
+    expected = load_model(model).rules.filter(head_relation="grandparent_of")
+    assert {s.rule for s in loaded} == {s.rule for s in expected}
+
+
+def test_rules_of_a_file_and_filters(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "peer.txt").write_text("20\t15\t0.75\tparent_of(X,Y) <= child_of(Y,X)\n")
+    assert str(Rule("parent_of", ("~child_of",))) in run("rules", tmp_path / "peer.txt").stdout
+    found = json.loads(
+        run("rules", model, "--format", "json", "--top", "0", "--max-length", "1", "--min-support", "3").stdout
+    )
+    assert all(len(rule["body"]) == 1 and rule["support"] >= 3 for rule in found["rules"])
+
+
+def test_what_rules_refuses(model: Path, tmp_path: Path) -> None:
+    assert "Closest: 'grandparent_of'" in fails("rules", model, "--relation", "grandparents_of")
+    assert "--format must be one of" in fails("rules", model, "--format", "xml")
+    assert "--sort must be one of" in fails("rules", model, "--sort", "beauty")
+    assert "--top must be 0 or more" in fails("rules", model, "--top", "-1")
+    assert "no such folder" in fails("rules", tmp_path / "nowhere")
+    assert "not the folder of a model" in fails("rules", tmp_path)

@@ -1,0 +1,313 @@
+"""From a graph to rules: Tabular and StableRule, and their folder on disk."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stablerule import Dataset, Rule, households, newsroom
+from stablerule.baselines import MODELS, load_model
+from stablerule.datasets import World
+from stablerule.errors import InputError, MissingExtra, OptionError, ReadError, WriteError
+from stablerule.learning import StableRule, Tabular
+from stablerule.learning.extraction import Candidates, best_of, rule_frame
+from stablerule.learning.presets import PRESETS
+from stablerule.learning.tabular import smoothed
+from stablerule.reasoning import RuleReasoner
+from stablerule.samples import sample_rules
+
+SMALL: dict[str, dict[str, Any]] = {
+    "tabular": {"walks": 60_000},
+    "stablerule": {"walks": 60_000, "steps": 60, "size": 16, "batch_size": 500},
+}
+WORLD = households(families=6, seed=0)
+
+
+@pytest.fixture(scope="module", params=list(SMALL))
+def fitted(request: pytest.FixtureRequest) -> RuleReasoner:
+    return MODELS[request.param](**SMALL[request.param]).fit(WORLD.dataset.graph)
+
+
+# --- extraction ----------------------------------------------------------------------------------------------------
+
+candidate = st.tuples(st.integers(0, 9), st.integers(0, 3), st.sampled_from([0.1, 0.25, 0.5, 0.9]))
+
+
+@given(st.lists(candidate, max_size=40, unique_by=lambda c: c[:2]), st.integers(1, 4), st.integers(1, 7))
+def test_the_best_are_kept_whatever_the_blocks(rows: list[tuple[int, int, float]], k: int, block: int) -> None:
+    rows = sorted(rows)
+    parts = [rows[i : i + block] for i in range(0, len(rows), block)]
+    best = best_of((Candidates(*(np.array(c) for c in zip(*part, strict=True))) for part in parts), 2, k)
+    expected = set()
+    for head in range(4):
+        of_head = sorted((r for r in rows if r[1] == head), key=lambda r: (-r[2], r[0]))
+        expected |= set(of_head[:k])
+    assert set(zip(*(column.tolist() for column in best), strict=True)) == expected
+
+
+def test_ids_become_names() -> None:
+    graph = Dataset.from_names("x", train=[("a", "r", "b"), ("b", "s", "c")]).graph
+    frame = rule_frame(graph, np.array([[0, 3, -1], [1, -1, -1]], np.int32), np.array([1, 2]))
+    assert frame.rows() == [("s", ["r", "~s"]), ("~r", ["s"])]
+
+
+# --- what is learned -----------------------------------------------------------------------------------------------
+
+
+# What says the same with another name: child_of is parent_of the other way round, sibling_of holds both ways.
+SAME = {
+    "child_of": "~parent_of",
+    "grandchild_of": "~grandparent_of",
+    "great_grandchild_of": "~great_grandparent_of",
+    "niece_or_nephew_of": "~uncle_or_aunt_of",
+    "child_in_law_of": "~parent_in_law_of",
+}
+SYMMETRIC = {"sibling_of", "spouse_of", "cousin_of", "sibling_in_law_of"}
+
+
+def plainly(rule: Rule) -> tuple[str, ...]:
+    """A rule with one name for each thing."""
+
+    def one_name(relation: str) -> str:
+        name, back = relation.removeprefix("~"), relation.startswith("~")
+        if name in SAME:
+            name, back = SAME[name][1:], not back
+        return f"~{name}" if back and name not in SYMMETRIC else name
+
+    return one_name(rule.head_relation), *map(one_name, rule.body)
+
+
+def share_found(model: RuleReasoner, world: World) -> float:
+    """How many of the true rules were kept among the best 200 for their relation, under any of their names."""
+    kept = {relation: {plainly(s.rule) for s in rules} for relation, rules in model.rules.per_relation().items()}
+    return sum(plainly(rule) in kept.get(rule.head_relation, set()) for rule in world.rules) / len(world.rules)
+
+
+@pytest.mark.parametrize("method", list(SMALL))
+@pytest.mark.parametrize("make", [newsroom, households])
+def test_true_rules_are_among_the_best(method: str, make: Any) -> None:
+    found = []
+    for seed in (0, 2):
+        world = make(seed=seed)
+        found.append(share_found(MODELS[method]().fit(world.dataset.graph), world))
+    assert np.mean(found) > 0.9
+
+
+def test_the_numbers_of_a_true_rule(fitted: RuleReasoner) -> None:
+    rule = Rule("child_of", ("~parent_of",))
+    scored = next(s for s in fitted.rules.filter(head_relation="child_of") if s.rule == rule)
+    assert scored.support is not None
+    assert scored.body_count is not None
+    assert scored.confidence == pytest.approx(scored.support / (scored.body_count + 5))
+    assert (scored.confidence or 0) > 0.5
+    assert 0 < (scored.score or 0) <= 1
+
+
+def test_no_rule_says_itself_and_none_is_without_support(fitted: RuleReasoner) -> None:
+    for scored in fitted.rules:
+        assert scored.rule.body != (scored.rule.head_relation,)
+        assert (scored.support or 0) >= 1
+    assert max(len(rules) for rules in fitted.rules.per_relation().values()) <= 200
+
+
+@pytest.mark.parametrize("method", list(SMALL))
+def test_same_seed_same_rules(method: str) -> None:
+    graph = WORLD.dataset.graph
+    one, two = (MODELS[method](**SMALL[method]).fit(graph).rules for _ in range(2))
+    assert one == two
+    assert MODELS[method].with_options(SMALL[method] | {"seed": 5}).fit(graph).rules != one
+
+
+def test_smoothed_counts_by_hand() -> None:
+    samples = sample_rules(Dataset.from_names("x", train=[("a", "r", "b"), ("a", "s", "b")]).graph, 400)
+    cell = 0
+    body, head = samples.cell_bodies[cell], samples.cell_heads[cell]
+    prior = samples.cell_counts[samples.cell_heads == head].sum() / samples.n_samples
+    expected = (samples.cell_counts[cell] + 2 * prior) / (samples.totals[body] + 2)
+    assert smoothed(samples, 2.0)[cell] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"decorrelate": False},
+        {"moment_order": 1},
+        {"backtracking": False},
+        {"features": "rff"},
+        {"literal": True},
+        {"restart": True, "weight_steps": 3},
+        {"order": "lengths"},
+        {"selector": "argmax"},
+        {"negatives": "paper"},
+        {"min_length": 2, "max_length": 2},
+        {"max_length": 4, "rules_per_relation": 5},
+        {"random_weights": True},
+        {"patience": None},
+        {"held_out": 0.0},
+    ],
+)
+def test_every_variant_learns(options: dict[str, Any]) -> None:
+    settings = SMALL["stablerule"] | {"steps": 8, "walks": 5_000, "warm_up": 2} | options
+    model = StableRule(**settings).fit(WORLD.dataset.graph)
+    assert len(model.rules) > 10
+    assert model.options == {**StableRule().options, **settings}
+
+
+def test_odd_graphs() -> None:
+    settings = SMALL["stablerule"] | {"steps": 5, "walks": 2_000}
+    for facts in (
+        [("a", "r", "b")],
+        [("a", "r", "a")],
+        [("a", "r", "b"), ("b", "r", "a"), ("c", "s", "c")],
+    ):
+        for model in (StableRule(**settings), Tabular(walks=2_000)):
+            model.fit(Dataset.from_names("odd", train=facts).graph)
+            assert all(s.support for s in model.rules)
+
+
+# --- options and plans ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"size": 0}, "'size' of StableRule must be at least 1, got 0"),
+        ({"walks": 0}, "'walks' of StableRule must be at least 1"),
+        ({"learning_rate": -1}, "'learning_rate' of StableRule must be above 0"),
+        ({"held_out": 1.0}, "'held_out' of StableRule must be a share below 1"),
+        ({"order": "random"}, "'order' of StableRule must be"),
+        ({"moment_order": 0}, "moment_order must be at least 1"),
+        ({"max_length": 9}, "max_length"),
+        ({"selector": "best"}, "selector must be"),
+        ({"device": "cuda:7"}, "torch sees no such device"),
+    ],
+)
+def test_bad_options_are_refused_by_name_when_fitting(options: dict[str, Any], problem: str) -> None:
+    model = StableRule(**(SMALL["stablerule"] | {"steps": 2} | options))
+    with pytest.raises(OptionError, match=problem):
+        model.fit(WORLD.dataset.graph)
+
+
+def test_bad_options_of_tabular() -> None:
+    for options in ({"smoothing": -1}, {"rules_per_relation": 0}, {"walks": -5}):
+        with pytest.raises(OptionError, match=next(iter(options))):
+            Tabular(**options).fit(WORLD.dataset.graph)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"no option 'smooth'. Closest: 'smoothing'"):
+        Tabular.with_options({"smooth": 1})
+
+
+def test_a_learner_that_has_not_learned_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has not learned anything yet"):
+        _ = Tabular().rules
+    with pytest.raises(InputError, match="has not learned anything yet"):
+        Tabular().save(tmp_path / "m")
+
+
+def test_presets_are_those_of_the_paper() -> None:
+    fb = StableRule.preset("fb15k-237")
+    assert (fb.batch_size, fb.size, fb.steps, fb.learning_rate, fb.weight_steps) == (5000, 1024, 5000, 5e-4, 100)
+    assert (fb.min_length, fb.order, fb.restart) == (2, "lengths", True)
+    assert StableRule.preset("laptop").options == StableRule().options
+    assert StableRule.preset("umls", seed=3).seed == 3
+    with pytest.raises(OptionError, match=r"no preset 'fb15k'. Closest: 'fb15k-237'"):
+        StableRule.preset("fb15k")
+    for name in PRESETS:
+        StableRule.preset(name)
+
+
+def test_a_plan_says_what_will_be_done_and_warns_of_hours() -> None:
+    graph = WORLD.dataset.graph
+    small = StableRule().plan(graph)
+    assert small.walks == 400_000
+    assert small.steps == StableRule()._sizes(graph)[2]
+    assert small.bodies > 0
+    assert "walks" in small.lines()[0]
+    assert len(small.lines()) == 3
+    paper = StableRule.preset("yago3-10").plan(graph)
+    assert paper.steps == 10_000
+    assert paper.seconds > 3600
+    assert "takes hours" in paper.lines()[-1]
+
+
+def test_without_torch_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "torch":
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtra, match=r"pip install 'stablerule\[learn\]'"):
+        StableRule().fit(WORLD.dataset.graph)
+
+
+# --- on disk -------------------------------------------------------------------------------------------------------
+
+
+def test_a_saved_model_loads_as_the_same_model(fitted: RuleReasoner, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "m", source="households")
+    loaded = load_model(tmp_path / "m")
+    assert type(loaded) is type(fitted)
+    assert loaded.rules == fitted.rules
+    assert loaded.options == fitted.options
+    assert loaded.vocabulary_ == WORLD.dataset.vocabulary
+    assert loaded.data_.sha256 == WORLD.dataset.graph.sha256
+    assert loaded.data_.source == "households"
+    about = json.loads((tmp_path / "m" / "model.json").read_text())
+    assert about["versions"]["stablerule"]
+    assert not list((tmp_path / "m").glob("*.pkl"))
+    with pytest.raises(WriteError, match="already exists"):
+        fitted.save(tmp_path / "m")
+    fitted.save(tmp_path / "m", overwrite=True)
+
+
+def test_folders_that_are_no_models(fitted: RuleReasoner, tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match="no such folder"):
+        load_model(tmp_path / "nowhere")
+    with pytest.raises(ReadError, match="not the folder of a model"):
+        load_model(tmp_path)
+    folder = tmp_path / "m"
+    fitted.save(folder)
+    good = json.loads((folder / "model.json").read_text())
+
+    def change(**parts: Any) -> None:
+        (folder / "model.json").write_text(json.dumps(good | parts))
+
+    change(format=99, versions={"stablerule": "9.0"})
+    with pytest.raises(ReadError, match=r"written by stablerule 9.0 in format 99; this version reads up to 1"):
+        load_model(folder)
+    change(method="oracle")
+    with pytest.raises(ReadError, match="unknown method 'oracle'"):
+        load_model(folder)
+    change(rules=3)
+    with pytest.raises(ReadError, match="damaged model .* instead of 3"):
+        load_model(folder)
+    (folder / "model.json").write_text("{")
+    with pytest.raises(ReadError, match="damaged model"):
+        load_model(folder)
+    change()
+    rules = folder / "rules.parquet"
+    whole = rules.read_bytes()
+    rules.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ReadError, match="damaged model"):
+        load_model(folder)
+    pl.DataFrame({"x": [1]}).write_parquet(rules)
+    with pytest.raises(ReadError, match="damaged model"):
+        load_model(folder)
+    rules.unlink()
+    with pytest.raises(ReadError, match="damaged model"):
+        load_model(folder)
+
+
+def test_repr_shows_what_was_changed() -> None:
+    assert repr(StableRule(max_length=2, seed=1)) == "StableRule(max_length=2, seed=1)"
+    assert repr(Tabular()) == "Tabular()"
