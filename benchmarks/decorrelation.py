@@ -21,7 +21,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from stablerule.learning.decorrelation import BodyWeights, Decorrelation, Weighting, standardise
+from stablerule.learning.decorrelation import BodyWeights, Decorrelation, Weighting
+from stablerule.learning.dependence import standardise
 
 RESULTS = Path(__file__).parent / "results" / "decorrelation.json"
 SIZE, ORDER, STEPS, RATE, PENALTY = 1024, 2, 100, 0.01, 0.05
