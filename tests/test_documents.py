@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
@@ -16,6 +17,38 @@ def test_the_figures_of_the_readme_are_those_of_the_benchmark() -> None:
     assert f"{million['pykeen']['cpu_seconds']:.2f} s ({million['times_faster']:.1f} times as much)" in readme
     assert f"peak memory | {twenty['stablerule']['peak_gb']:.1f} GB |" in readme
     assert f"PyKEEN {results['versions']['pykeen']}" in readme
+
+
+def results(name: str) -> Any:
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())
+
+
+def test_the_figures_about_learning_are_those_of_the_benchmarks() -> None:
+    text = (ROOT / "docs" / "learning.md").read_text()
+    learning, choices = results("learning"), results("choices")
+    assert f"walks a second | {learning['walking']['walks_a_second'] / 1e6:.1f} million |" in text
+    assert f"{learning['step']['times_faster']:.0f} times faster than the same network" in text
+    assert f"add to the training time | {learning['weights']['added_share']:.0%} |" in text
+    for row in results("decorrelation")["rows"]:
+        if row["threads"] == 2:
+            assert f"{row['times_faster']:.0f} times faster" in text
+    for world, count in (("newsroom", "18 of 18"), ("households", "42 of 45")):
+        assert f"{count} in `{world}`" in text
+        for method in ("stablerule", "tabular"):
+            found = choices["true rules"][f"{world}, {method}"]
+            assert f"{found['found']} of {found['of']}" == count
+
+
+def test_the_figures_of_the_decisions_are_those_of_the_benchmarks() -> None:
+    weights = results("learning")["weights"]
+    carried = (ROOT / "docs" / "decisions" / "0013-weights-carried.md").read_text()
+    assert f"adds {weights['added_share']:.0%} to the training time" in carried
+    assert f"ends at {weights['dependence_carried']:.2f}" in carried
+    assert f"bring it to {weights['fresh_steps_of_the_paper']['dependence']:.2f}" in carried
+    mixed = (ROOT / "docs" / "decisions" / "0010-mixed-lengths.md").read_text()
+    for graph in ("family", "fb15k-237"):
+        for way, losses in results("choices")[graph].items():
+            assert f"| {way} | {' | '.join(f'{loss:.3f}' for loss in losses.values())} |" in mixed
 
 
 def test_every_decision_is_listed() -> None:

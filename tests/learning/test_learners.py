@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from stablerule import Dataset, Rule, households, newsroom
 from stablerule.baselines import MODELS, load_model
-from stablerule.datasets import World
 from stablerule.errors import InputError, MissingExtra, OptionError, ReadError, WriteError
 from stablerule.learning import StableRule, Tabular
 from stablerule.learning.extraction import Candidates, best_of, rule_frame
@@ -23,6 +22,7 @@ from stablerule.learning.presets import PRESETS
 from stablerule.learning.tabular import smoothed
 from stablerule.reasoning import RuleReasoner
 from stablerule.samples import sample_rules
+from tests.worlds import share_found
 
 SMALL: dict[str, dict[str, Any]] = {
     "tabular": {"walks": 60_000},
@@ -60,35 +60,6 @@ def test_ids_become_names() -> None:
 
 
 # --- what is learned -----------------------------------------------------------------------------------------------
-
-
-# What says the same with another name: child_of is parent_of the other way round, sibling_of holds both ways.
-SAME = {
-    "child_of": "~parent_of",
-    "grandchild_of": "~grandparent_of",
-    "great_grandchild_of": "~great_grandparent_of",
-    "niece_or_nephew_of": "~uncle_or_aunt_of",
-    "child_in_law_of": "~parent_in_law_of",
-}
-SYMMETRIC = {"sibling_of", "spouse_of", "cousin_of", "sibling_in_law_of"}
-
-
-def plainly(rule: Rule) -> tuple[str, ...]:
-    """A rule with one name for each thing."""
-
-    def one_name(relation: str) -> str:
-        name, back = relation.removeprefix("~"), relation.startswith("~")
-        if name in SAME:
-            name, back = SAME[name][1:], not back
-        return f"~{name}" if back and name not in SYMMETRIC else name
-
-    return one_name(rule.head_relation), *map(one_name, rule.body)
-
-
-def share_found(model: RuleReasoner, world: World) -> float:
-    """How many of the true rules were kept among the best 200 for their relation, under any of their names."""
-    kept = {relation: {plainly(s.rule) for s in rules} for relation, rules in model.rules.per_relation().items()}
-    return sum(plainly(rule) in kept.get(rule.head_relation, set()) for rule in world.rules) / len(world.rules)
 
 
 @pytest.mark.parametrize("method", list(SMALL))
