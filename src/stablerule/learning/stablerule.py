@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from stablerule.errors import MissingExtra, OptionError
-from stablerule.learning.extraction import Candidates, best_of, from_scores, to_rules
+from stablerule.learning.extraction import Candidates, from_scores
 from stablerule.learning.plan import WALKS_A_SECOND, Plan, expected_bodies, matrix_speed, walks_for
 from stablerule.learning.presets import preset
+from stablerule.learning.sampled import SampledLearner
 from stablerule.paths.threads import available_cores
 from stablerule.progress import progress_bar
-from stablerule.reasoning import RuleReasoner
 from stablerule.rules import RuleSet
-from stablerule.samples import sample_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,7 @@ SIZE, STEPS = 128, 400
 FEW_RELATIONS, SMALL_BATCH, LARGE_BATCH = 60, 3000, 5000
 
 
-class StableRule(RuleReasoner):
+class StableRule(SampledLearner):
     """Learns P(head relation | body) from sampled paths, under weights that decorrelate the embeddings of the bodies.
 
     Sizes that are None are chosen for the graph, so that a laptop is enough; `plan(graph)` says what will be done.
@@ -149,20 +148,11 @@ class StableRule(RuleReasoner):
 
     def _learn(self, graph: Graph, valid: Triples | None) -> RuleSet:
         self._check_options()
-        samples = sample_rules(
-            graph,
-            self.walks or walks_for(graph),
-            max_length=self.max_length,
-            min_length=self.min_length,
-            backtracking=self.backtracking,
-            negatives=self.negatives,
-            seed=self.seed,
-        )
+        samples = self._sample(graph)
         if not samples.n_bodies:  # every walk came back to where it began: there is nothing to learn from
             return RuleSet()
         network = self._train(graph, samples)
-        best = best_of(self._scores(network, samples), graph.n_relations, self.rules_per_relation)
-        return to_rules(graph, samples, best, min_support=self.min_support, budget=self.measure_budget, seed=self.seed)
+        return self._best_rules(graph, samples, self._scores(network, samples))
 
     def _train(self, graph: Graph, samples: RuleSamples) -> RuleNetwork:
         import torch  # noqa: PLC0415  # only learning needs it

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from stablerule.errors import OptionError
-from stablerule.learning.extraction import Candidates, best_of, to_rules
-from stablerule.learning.plan import walks_for
-from stablerule.reasoning import RuleReasoner
-from stablerule.samples import sample_rules
+from stablerule.learning.extraction import Candidates
+from stablerule.learning.sampled import SampledLearner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from stablerule.samples import RuleSamples
 
 
-class Tabular(RuleReasoner):
+class Tabular(SampledLearner):
     """Counts how often each relation closes each body.
 
     P(head relation | body) = (count + s * prior) / (samples of the body + s), with s = `smoothing` and the prior the
@@ -62,25 +60,14 @@ class Tabular(RuleReasoner):
     def _learn(self, graph: Graph, valid: Triples | None) -> RuleSet:
         if self.smoothing < 0:
             raise OptionError(f"Argument 'smoothing' of Tabular must be at least 0, got {self.smoothing}.")
-        if self.rules_per_relation < 1:
-            raise OptionError(f"Argument 'rules_per_relation' must be at least 1, got {self.rules_per_relation}.")
-        samples = sample_rules(
-            graph,
-            self.walks or walks_for(graph),
-            max_length=self.max_length,
-            min_length=self.min_length,
-            backtracking=self.backtracking,
-            negatives=self.negatives,
-            seed=self.seed,
-        )
+        samples = self._sample(graph)
         self.learned_ = {"samples": samples.n_samples, "bodies": samples.n_bodies}
         closed = samples.cell_heads != samples.negative
         scores = smoothed(samples, self.smoothing)
         cells = Candidates(
             samples.cell_bodies[closed].astype(np.int64), samples.cell_heads[closed].astype(np.int64), scores[closed]
         )
-        best = best_of([cells], graph.n_relations, self.rules_per_relation)
-        return to_rules(graph, samples, best, min_support=self.min_support, budget=self.measure_budget, seed=self.seed)
+        return self._best_rules(graph, samples, [cells])
 
 
 def smoothed(samples: RuleSamples, smoothing: float) -> NDArray[np.float64]:

@@ -1,0 +1,49 @@
+"""What all learners from sampled paths have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from stablerule.errors import OptionError
+from stablerule.learning.extraction import Candidates, best_of, to_rules
+from stablerule.learning.plan import walks_for
+from stablerule.reasoning import RuleReasoner
+from stablerule.samples import sample_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stablerule.graph import Graph
+    from stablerule.rules import RuleSet
+    from stablerule.samples import RuleSamples
+
+
+class SampledLearner(RuleReasoner):
+    """A learner that walks the graph, scores the bodies it met, and keeps the best for each relation."""
+
+    max_length: int
+    min_length: int
+    walks: int | None
+    backtracking: bool
+    negatives: Literal["open", "paper", "none"]
+    rules_per_relation: int
+    min_support: float
+    measure_budget: float | None
+    seed: int
+
+    def _sample(self, graph: Graph) -> RuleSamples:
+        if self.rules_per_relation < 1:
+            raise OptionError(f"Argument 'rules_per_relation' must be at least 1, got {self.rules_per_relation}.")
+        return sample_rules(
+            graph,
+            walks_for(graph) if self.walks is None else self.walks,
+            max_length=self.max_length,
+            min_length=self.min_length,
+            backtracking=self.backtracking,
+            negatives=self.negatives,
+            seed=self.seed,
+        )
+
+    def _best_rules(self, graph: Graph, samples: RuleSamples, scored: Iterable[Candidates]) -> RuleSet:
+        best = best_of(scored, graph.n_relations, self.rules_per_relation)
+        return to_rules(graph, samples, best, min_support=self.min_support, budget=self.measure_budget, seed=self.seed)
