@@ -95,7 +95,7 @@ def train(
                     adam.step()
                     at.steps.append({"loss": float(loss.detach()), **record})
                     at.step += 1
-                    advance(1)
+                    advance(1, "  ".join(f"{name} {value:.3f}" for name, value in at.steps[-1].items()))
                     if test and at.step % o.check_every == 0 and not gains(network, test, best, o, at):
                         break
                     if checkpoints and checkpoints.due():

@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from stablerule.errors import InputError, OptionError, closest
+from stablerule.reasoning.chaining import Chaining
 from stablerule.reasoning.folder import DataMark, SavedModel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from os import PathLike
 
     from stablerule.graph import Graph, Triples, Vocabulary
+    from stablerule.reasoning.answers import Answer, Explanation
     from stablerule.rules import RuleSet
 
 
 class RuleReasoner(ABC):
-    """A learner: `fit(graph)` learns, `rules` are what it learned, `save` keeps it.
+    """A learner: `fit(graph)` learns, `rules` are what it learned, `answer` and `explain` use them, `save` keeps it.
 
     `__init__` of a learner stores its arguments and does nothing else; `fit` looks at them. What is learned has a name
     that ends in `_`.
@@ -40,6 +43,7 @@ class RuleReasoner(ABC):
             raise InputError(f"Graph {graph.name!r} has no facts to learn from.")
         self.learned_ = {}
         self.rules_ = self._learn(graph, valid)
+        self.graph_ = graph
         self.vocabulary_ = graph.vocabulary
         self.data_ = DataMark(graph.name, graph.sha256, graph.n_entities, graph.n_relations, graph.n_facts)
         return self
@@ -49,6 +53,39 @@ class RuleReasoner(ABC):
         """The learned rules."""
         self._check_fitted()
         return self.rules_
+
+    def answer(
+        self, queries: Iterable[tuple[str, str]], k: int = 10, *, graph: Graph | None = None
+    ) -> Iterator[list[Answer]]:
+        """Yield the k best answers to each query (head, relation); ("Paris", "~r") asks for the heads of r.
+
+        graph: where to look; None is the graph that the model learned from, if it is still at hand.
+        """
+        chaining = self._chaining(graph)
+        for head, relation in queries:
+            yield chaining.answer(head, relation, k)
+
+    def score(self, triples: Iterable[tuple[str, str, str]], *, graph: Graph | None = None) -> list[float]:
+        """Return the score of each triple, 0 where no rule reaches its tail."""
+        chaining = self._chaining(graph)
+        return [chaining.score(*triple) for triple in triples]
+
+    def explain(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> list[Explanation]:
+        """Return the rules that fired for a triple with their share of its score, the largest first."""
+        return self._chaining(graph).explain(*triple)
+
+    def _chaining(self, graph: Graph | None) -> Chaining:
+        self._check_fitted()
+        graph = graph if graph is not None else getattr(self, "graph_", None)
+        if graph is None:
+            raise InputError(
+                f"This model was taken up from disk, without a graph (it learned from {self.data_.name!r}). "
+                "Pass graph=... to say where to look."
+            )
+        known = getattr(self, "_asked", None)
+        if known is None or known.graph is not graph:
+            self._asked = known = Chaining(self.rules_, graph)
+        return known
 
     @classmethod
     def option_names(cls) -> list[str]:
