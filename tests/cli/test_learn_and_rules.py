@@ -91,6 +91,53 @@ def test_overwrite_replaces_a_model(data: Path, tmp_path: Path) -> None:
     assert load_model(tmp_path / "m").options["seed"] == 1
 
 
+def test_a_bad_place_is_refused_before_any_work(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    (tmp_path / "file").write_text("x")
+    for place in ("mine", "file"):
+        result = run("learn", data, "-o", tmp_path / place, "--overwrite", *SMALL)
+        assert isinstance(result.exception, StableRuleError)
+        assert "walks" not in result.stderr
+    assert "a folder of its own" in fails("learn", data, "-o", "/", "--overwrite", *SMALL)
+    assert (tmp_path / "mine" / "thesis.txt").exists()
+
+
+def test_resume_without_a_checkpoint_does_not_replace_a_model(data: Path, model: Path, tmp_path: Path) -> None:
+    assert "nothing to resume: no checkpoint at" in fails("learn", data, "-o", model, "--resume", *SMALL)
+    assert "--resume is for stablerule" in fails("learn", data, "-o", model, "--resume", "--method", "tabular")
+    fresh = run("learn", data, "-o", tmp_path / "m", "--resume", *SMALL)
+    assert fresh.exit_code == 0
+    assert "beginning at the beginning" in fresh.stderr
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["size=abc", "steps=1.5", "decorrelate=maybe", "learning_rate=nan", "device=banana", "features=xyz", "seed=-1",
+     "negatives=zzz", "moment_order=0", "max_length=9", "warm_up=-1", "measure_budget=-1", "backtracking=0"],
+)  # fmt: skip
+def test_settings_of_the_wrong_kind_are_refused_before_the_plan(data: Path, setting: str) -> None:
+    result = run("learn", data, "--dry-run", "--set", setting)
+    assert isinstance(result.exception, StableRuleError)
+    assert setting.split("=", maxsplit=1)[0] in str(result.exception)
+    assert "walks" not in result.stderr
+
+
+def test_settings_in_other_spellings(data: Path, tmp_path: Path) -> None:
+    words = ["--set", "backtracking=false", "--set", "walks=2e4", "--set", "patience=none"]
+    assert run("learn", data, "-o", tmp_path / "m", *SMALL, *words).exit_code == 0
+    kept = load_model(tmp_path / "m").options
+    assert (kept["backtracking"], kept["walks"], kept["patience"]) == (False, 20_000, None)
+
+
+def test_a_graph_of_self_loops_gives_no_rules(tmp_path: Path) -> None:
+    (tmp_path / "loops.tsv").write_text("a\tr\ta\nb\tr\tb\n")
+    for method in ("stablerule", "tabular"):
+        result = run("learn", tmp_path / "loops.tsv", "-o", tmp_path / method, "--method", method)
+        assert result.exit_code == 0, result.output
+        assert len(load_model(tmp_path / method).rules) == 0
+
+
 def start(data: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
     script = (
         "from stablerule.learning import checkpoints; checkpoints.Checkpoints.due = lambda self: True\n"
@@ -130,7 +177,21 @@ def test_ctrl_c_keeps_what_was_learned_and_says_so(data: Path, tmp_path: Path) -
     assert process.returncode == 0, errors
     assert "Interrupted: these are the rules of what was learned so far" in errors
     assert len(load_model(tmp_path / "m").rules) > 0
-    assert (tmp_path / "m.checkpoint").exists()
+    steps = json.loads((tmp_path / "m.checkpoint" / "progress.json").read_text())["progress"]["steps"]
+    assert len(steps) == len(load_model(tmp_path / "m").learned_["steps"])
+
+
+@pytest.mark.parametrize("method", ["stablerule", "tabular"])
+def test_ctrl_c_while_walking_ends_at_once(data: Path, tmp_path: Path, method: str) -> None:
+    command = [sys.executable, "-c", "from stablerule.cli.main import run; run()", "learn", str(data)]
+    command += ["-o", str(tmp_path / "m"), "--method", method, "--set", "walks=20000000000"]
+    process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(4)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert os.listdir(tmp_path) == []
 
 
 def test_rules_for_people(model: Path) -> None:
@@ -152,6 +213,7 @@ def test_one_rule_for_each_relation_and_inverses_only_on_request(model: Path) ->
     both = run("rules", model, "--per-relation", "1", "--top", "0", "--inverse").stdout.splitlines()[1:]
     assert len(both) > len(plain)
     assert any("(Y, X) <- " in line for line in both)
+    assert "rules for inverse relations are not shown" in run("rules", model).stderr
 
 
 @pytest.mark.parametrize("name", ["json", "tsv", "anyburl", "amie"])
@@ -166,6 +228,9 @@ def test_rules_for_machines_load_again(model: Path, tmp_path: Path, name: str) -
 def test_rules_of_a_file_and_filters(model: Path, tmp_path: Path) -> None:
     (tmp_path / "peer.txt").write_text("20\t15\t0.75\tparent_of(X,Y) <= child_of(Y,X)\n")
     assert str(Rule("parent_of", ("~child_of",))) in run("rules", tmp_path / "peer.txt").stdout
+    lines = run("rules", tmp_path / "peer.txt").stdout.splitlines()
+    assert lines[1].split()[:3] == ["-", "0.600", "15"]
+    assert "these rules have no score" in fails("rules", tmp_path / "peer.txt", "--sort", "score")
     found = json.loads(
         run("rules", model, "--format", "json", "--top", "0", "--max-length", "1", "--min-support", "3").stdout
     )
@@ -176,6 +241,7 @@ def test_what_rules_refuses(model: Path, tmp_path: Path) -> None:
     assert "Closest: 'grandparent_of'" in fails("rules", model, "--relation", "grandparents_of")
     assert "--format must be one of" in fails("rules", model, "--format", "xml")
     assert "--sort must be one of" in fails("rules", model, "--sort", "beauty")
+    assert "--per-relation must be at least 1" in fails("rules", model, "--per-relation", "0")
     assert "--top must be 0 or more" in fails("rules", model, "--top", "-1")
     assert "no such folder" in fails("rules", tmp_path / "nowhere")
     assert "not the folder of a model" in fails("rules", tmp_path)

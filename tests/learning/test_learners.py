@@ -154,11 +154,11 @@ def test_odd_graphs() -> None:
         ({"walks": 0}, "'walks' of StableRule must be at least 1"),
         ({"learning_rate": -1}, "'learning_rate' of StableRule must be above 0"),
         ({"held_out": 1.0}, "'held_out' of StableRule must be a share below 1"),
-        ({"order": "random"}, "'order' of StableRule must be"),
+        ({"order": "random"}, "'order' of StableRule must be 'lengths' or 'mixed'"),
         ({"moment_order": 0}, "moment_order must be at least 1"),
         ({"max_length": 9}, "max_length"),
-        ({"selector": "best"}, "selector must be"),
-        ({"device": "cuda:7"}, "torch sees no such device"),
+        ({"selector": "best"}, "'selector' of StableRule must be"),
+        ({"device": "cuda:7"}, "torch has no such device"),
     ],
 )
 def test_bad_options_are_refused_by_name_when_fitting(options: dict[str, Any], problem: str) -> None:
@@ -277,6 +277,16 @@ def test_folders_that_are_no_models(fitted: RuleReasoner, tmp_path: Path) -> Non
     rules.unlink()
     with pytest.raises(ReadError, match="damaged model"):
         load_model(folder)
+
+
+def test_a_model_that_was_taken_up_keeps_its_network(tmp_path: Path) -> None:
+    StableRule(**(SMALL["stablerule"] | {"steps": 3})).fit(WORLD.dataset.graph).save(tmp_path / "one")
+    load_model(tmp_path / "one").save(tmp_path / "two")
+    network = tmp_path / "two" / "network.safetensors"
+    assert network.read_bytes() == (tmp_path / "one" / "network.safetensors").read_bytes()
+    network.write_bytes(network.read_bytes()[:-10])
+    with pytest.raises(ReadError, match=r"damaged model .*network.safetensors is not as long as it was"):
+        load_model(tmp_path / "two")
 
 
 def test_repr_shows_what_was_changed() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablerule.errors import ReadError, closest
+from stablerule.errors import OptionError, ReadError, closest
 from stablerule.learning import StableRule, Tabular
 from stablerule.reasoning import RuleReasoner, read_model_folder
 
@@ -21,4 +21,7 @@ def load_model(folder: str | PathLike[str]) -> RuleReasoner:
     saved = read_model_folder(path)
     if saved.method not in MODELS:
         raise ReadError(f"made by an unknown method {saved.method!r}.{closest(saved.method, MODELS)}", path=path)
-    return MODELS[saved.method].from_saved(saved)
+    try:
+        return MODELS[saved.method].from_saved(saved)
+    except OptionError as error:
+        raise ReadError(f"its options do not fit this version: {error}", path=path) from error

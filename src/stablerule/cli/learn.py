@@ -14,9 +14,12 @@ from stablerule.cli.output import errors, plain
 from stablerule.cli.reading import takes_data
 from stablerule.errors import OptionError, WriteError, closest
 from stablerule.graph import Dataset
+from stablerule.io import check_place
 from stablerule.learning import StableRule
 from stablerule.learning.presets import preset as preset_options
 from stablerule.reasoning import RuleReasoner
+
+SPELLED = {"true": True, "false": False, "none": None}
 
 
 @takes_data
@@ -37,8 +40,10 @@ def learn(
 ) -> None:
     """Learn rules and keep them in a folder."""
     model = _make(method, preset, {"max_length": max_length, "seed": seed} | _settings(option or []))
+    if resume and not isinstance(model, StableRule):
+        raise OptionError(f"--resume is for stablerule; {method} takes seconds: leave it out.")
     if not dry_run:
-        output = _free_place(output, may_replace=overwrite or resume)
+        output = _free_place(output, resume=resume, overwrite=overwrite)
     _say(f"{plain(repr(dataset))}")
     if isinstance(model, StableRule):
         for line in model.plan(dataset.graph).lines():
@@ -48,6 +53,8 @@ def learn(
     began = time.perf_counter()
     interrupted = _fit(model, dataset, output, resume=resume)
     model.save(output, overwrite=True, source=dataset.source)
+    if not interrupted:
+        _remove_checkpoint(_checkpoint_of(output))
     seconds = time.perf_counter() - began
     _say(f"{model.rules.describe()}, in {seconds:.1f} s. Saved to {plain(str(output))}")
     if interrupted:
@@ -72,20 +79,28 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
         if not equals or not name:
             raise OptionError(f"--set expects name=value, such as moment_order=1; got {pair!r}.")
         try:
-            settings[name] = ast.literal_eval(text)
+            settings[name] = SPELLED[text.lower()] if text.lower() in SPELLED else ast.literal_eval(text)
         except (ValueError, SyntaxError):
             settings[name] = text
     return settings
 
 
-def _free_place(output: Path | None, *, may_replace: bool) -> Path:
+def _free_place(output: Path | None, *, resume: bool, overwrite: bool) -> Path:
     """Look before the work, not after it, whether its result has a place."""
     if output is None:
         raise OptionError("Say where the model goes, with -o FOLDER; or --dry-run to see the plan only.")
-    if output.exists() and not may_replace:
-        raise WriteError(f"{output}: already exists. Choose another place, --overwrite it, or --resume a killed run.")
-    if not output.resolve().parent.is_dir():
-        raise WriteError(f"{output}: the folder {str(output.parent)!r} does not exist. Make it first.")
+    place = output.resolve()
+    if not place.name:
+        raise OptionError(f"-o must be a folder of its own, got {str(output)!r}.")
+    begun = _checkpoint_of(place).is_dir()
+    if place.exists() and not (overwrite or (resume and begun)):
+        raise WriteError(
+            f"{output}: already exists. Choose another place, or --overwrite it."
+            + (f" There is nothing to resume: no checkpoint at {_checkpoint_of(output)}." if resume else "")
+        )
+    check_place(output, overwrite=True)
+    if resume and not begun:
+        _say(f"No checkpoint at {plain(str(_checkpoint_of(output)))}: beginning at the beginning.")
     return output
 
 
@@ -95,12 +110,19 @@ def _fit(model: RuleReasoner, dataset: Dataset, output: Path, *, resume: bool) -
     if not isinstance(model, StableRule):
         model.fit(dataset.graph, valid)
         return False
-    kept = output.with_name(output.name + ".checkpoint")
-    model.fit(dataset.graph, valid, checkpoint=kept, resume=resume)
-    interrupted = bool(model.learned_["interrupted"])
-    if not interrupted:
-        _remove_checkpoint(kept)
-    return interrupted
+    kept = _checkpoint_of(output)
+    try:
+        model.fit(dataset.graph, valid, checkpoint=kept, resume=resume)
+    except KeyboardInterrupt:
+        if kept.is_dir():
+            _say(f"Interrupted. What was learned is kept in {plain(str(kept))}: go on with --resume.")
+        raise
+    return bool(model.learned_["interrupted"])
+
+
+def _checkpoint_of(output: Path) -> Path:
+    place = output.resolve()
+    return place.with_name(place.name + ".checkpoint")
 
 
 def _remove_checkpoint(folder: Path) -> None:

@@ -27,7 +27,9 @@ def rules(
     inverse: Annotated[
         bool, typer.Option("--inverse", help="In text, show the rules for inverse relations as well.")
     ] = False,
-    sort: Annotated[str, typer.Option(help=f"By {', '.join(SORTS)}.")] = "score",
+    sort: Annotated[
+        str | None, typer.Option(help=f"By {', '.join(SORTS)}; score, or the next that the rules have.")
+    ] = None,
     format: Annotated[str, typer.Option(help=f"One of {', '.join(PRINTABLE)}.")] = "text",  # noqa: A002
     max_length: Annotated[int | None, typer.Option(help="Only bodies up to this length.")] = None,
     min_support: Annotated[float | None, typer.Option(help="Only rules with this much support.")] = None,
@@ -36,16 +38,20 @@ def rules(
     """Print rules, the best first."""
     if format not in PRINTABLE:
         raise OptionError(f"--format must be one of {', '.join(PRINTABLE)}, got {format!r}.")
-    if sort not in SORTS:
+    if sort is not None and sort not in SORTS:
         raise OptionError(f"--sort must be one of {', '.join(SORTS)}, got {sort!r}.")
     if top < 0:
         raise OptionError(f"--top must be 0 or more, got {top}.")
+    if per_relation is not None and per_relation < 1:
+        raise OptionError(f"--per-relation must be at least 1, got {per_relation}.")
+    if max_length is not None and max_length < 1:
+        raise OptionError(f"--max-length must be at least 1, got {max_length}.")
     found = _open(model)
+    sort = _sort_column(found, sort)
     if relation is not None and relation not in found.relations:
         raise UnknownRelation(f"No rules for {relation!r} in {model}.{closest(relation, found.relations)}")
     if format == "text" and relation is None and not inverse:
-        # They say the same from the other end, for questions about heads: a reader wants to see a thing once.
-        found = found.filter(head_relation=[r for r in found.relations if not r.startswith(INVERSE)])
+        found = _without_inverse_chains(found)
     chosen = found.filter(
         head_relation=relation, max_length=max_length, min_support=min_support, min_confidence=min_confidence
     )
@@ -59,6 +65,29 @@ def rules(
         _print_for_machines(shown, format)
     if len(shown) < len(chosen):
         errors.print(f"{len(shown):,} of {len(chosen):,} rules; --top 0 prints all.", highlight=False)
+
+
+def _sort_column(found: RuleSet, asked: str | None) -> str:
+    """The number to sort by: as asked, or the first that the rules have; files of other tools have no scores."""
+    frame = found.to_frame()
+    present = [name for name in SORTS if frame[name].null_count() < len(frame)]
+    if asked is not None and asked not in present and len(frame):
+        raise OptionError(
+            f"--sort {asked}: these rules have no {asked}. They have {', '.join(present) or 'no numbers'}."
+        )
+    return asked or next(iter(present), "score")
+
+
+def _without_inverse_chains(found: RuleSet) -> RuleSet:
+    """Chains for ~r are about r from the other end, for questions about heads: a reader looks at r first."""
+    plain_heads = [r for r in found.relations if not r.startswith(INVERSE)]
+    shown = found.filter(head_relation=plain_heads).union(found.filter(kind="constants"))
+    if len(shown) < len(found):
+        errors.print(
+            f"{len(found) - len(shown):,} rules for inverse relations are not shown; --inverse shows them.",
+            highlight=False,
+        )
+    return shown
 
 
 def _print_for_people(found: RuleSet) -> None:

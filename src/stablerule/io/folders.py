@@ -41,6 +41,13 @@ MODEL = OwnFolder(
 )
 
 
+def check_place(path: Path, *, overwrite: bool = False, replaces: OwnFolder = MODEL) -> None:
+    """Refuse what `folder_beside` would refuse, before the work whose result goes there."""
+    _refuse_what_is_there(path, Path(os.path.realpath(path)), overwrite=overwrite, replaces=replaces)
+    if not Path(os.path.realpath(path)).parent.is_dir():
+        raise WriteError(f"{path}: the folder {str(path.parent)!r} does not exist. Make it first.")
+
+
 @contextmanager
 def folder_beside(path: Path, *, overwrite: bool = False, replaces: OwnFolder = MODEL) -> Iterator[Path]:
     """Give a temporary folder beside `path`, and rename it to `path` if the block ends well.

@@ -8,7 +8,7 @@ from stablerule.errors import OptionError
 from stablerule.learning.extraction import Candidates, best_of, to_rules
 from stablerule.learning.plan import walks_for
 from stablerule.reasoning import RuleReasoner
-from stablerule.samples import sample_rules
+from stablerule.samples import check_lengths, sample_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,9 +31,19 @@ class SampledLearner(RuleReasoner):
     measure_budget: float | None
     seed: int
 
+    def _check_options(self) -> None:
+        """Look at the values, before any work; their types have been looked at."""
+        check_lengths(self.min_length, self.max_length)
+        self._at_least(1, "walks", "rules_per_relation", "measure_budget")
+        self._at_least(0, "min_support", "seed")
+
+    def _at_least(self, least: float, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise OptionError(f"Argument {name!r} of {type(self).__name__} must be at least {least}, got {value}.")
+
     def _sample(self, graph: Graph) -> RuleSamples:
-        if self.rules_per_relation < 1:
-            raise OptionError(f"Argument 'rules_per_relation' must be at least 1, got {self.rules_per_relation}.")
         return sample_rules(
             graph,
             walks_for(graph) if self.walks is None else self.walks,

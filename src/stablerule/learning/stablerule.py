@@ -13,6 +13,8 @@ from stablerule.learning.presets import preset
 from stablerule.learning.sampled import SampledLearner
 from stablerule.paths.threads import available_cores
 from stablerule.progress import progress_bar
+from stablerule.reasoning.folder import NETWORK
+from stablerule.reasoning.option_types import check_types
 from stablerule.rules import RuleSet
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stablerule.graph import Graph, Triples
+    from stablerule.learning.decorrelation import Decorrelation
     from stablerule.learning.network import RuleNetwork
     from stablerule.learning.training import TrainingOptions
     from stablerule.samples import RuleSamples
@@ -43,6 +46,7 @@ class StableRule(SampledLearner):
     """
 
     method: ClassVar[str] = "stablerule"
+    network_: dict[str, Any] | None = None
 
     def __init__(
         self,
@@ -116,6 +120,7 @@ class StableRule(SampledLearner):
 
     def plan(self, graph: Graph) -> Plan:
         """Say what `fit` would do on a graph, and what it would cost."""
+        check_types(type(self), self.options)
         self._check_options()
         walks, (size, batch_size, steps) = self.walks or walks_for(graph), self._sizes(graph)
         bodies = expected_bodies(graph, walks, self.max_length, self.seed)
@@ -149,6 +154,7 @@ class StableRule(SampledLearner):
     def _learn(self, graph: Graph, valid: Triples | None) -> RuleSet:
         self._check_options()
         samples = self._sample(graph)
+        self.network_, self.learned_ = None, {"samples": 0, "bodies": 0, "interrupted": False}
         if not samples.n_bodies:  # every walk came back to where it began: there is nothing to learn from
             return RuleSet()
         network = self._train(graph, samples)
@@ -195,26 +201,15 @@ class StableRule(SampledLearner):
                 advance(len(block))
 
     def _training_options(self, graph: Graph) -> TrainingOptions:
-        from stablerule.learning.decorrelation import Decorrelation  # noqa: PLC0415
         from stablerule.learning.training import TrainingOptions  # noqa: PLC0415
 
         _, batch_size, steps = self._sizes(graph)
-        weights = Decorrelation(
-            moment_order=self.moment_order,
-            features=self.features,
-            weight_steps=self.weight_steps,
-            weight_rate=self.weight_rate,
-            weight_penalty=self.weight_penalty,
-            share_floor=self.share_floor,
-            restart=self.restart,
-            literal=self.literal,
-        )
         return TrainingOptions(
             steps=steps,
             batch_size=batch_size,
             learning_rate=self.learning_rate,
             decay=self.decay,
-            weights=weights if self.decorrelate else None,
+            weights=self._decorrelation() if self.decorrelate else None,
             order=self.order,
             warm_up=self.warm_up,
             held_out=self.held_out,
@@ -224,28 +219,49 @@ class StableRule(SampledLearner):
             seed=self.seed,
         )
 
+    def _decorrelation(self) -> Decorrelation:
+        from stablerule.learning.decorrelation import Decorrelation  # noqa: PLC0415
+
+        return Decorrelation(
+            moment_order=self.moment_order,
+            features=self.features,
+            weight_steps=self.weight_steps,
+            weight_rate=self.weight_rate,
+            weight_penalty=self.weight_penalty,
+            share_floor=self.share_floor,
+            restart=self.restart,
+            literal=self.literal,
+        )
+
     def _sizes(self, graph: Graph) -> tuple[int, int, int]:
         """Embedding size, batch size and steps: as asked for, or what a laptop does in about a minute."""
         batch_size = self.batch_size or (SMALL_BATCH if graph.n_relations < FEW_RELATIONS else LARGE_BATCH)
         return self.size or SIZE, batch_size, self.steps or STEPS
 
     def _tensors(self) -> dict[str, Any] | None:
-        return getattr(self, "network_", None)
+        kept = None if self.folder_ is None else self.folder_ / NETWORK
+        if self.network_ is None and kept is not None and kept.is_file():
+            from safetensors.numpy import load_file  # noqa: PLC0415  # a model that was taken up, kept once more
+
+            self.network_ = load_file(kept)
+        return self.network_
 
     def _check_options(self) -> None:
-        try:
-            import torch  # noqa: PLC0415
-        except ImportError as error:
-            raise MissingExtra("Learning with StableRule", package="torch", extra="learn") from error
-        for name in ("size", "steps", "batch_size", "walks", "rules_per_relation", "patience"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise OptionError(f"Argument {name!r} of StableRule must be at least 1, got {value}.")
+        super()._check_options()
+        self._at_least(1, "size", "steps", "batch_size", "patience")
+        self._at_least(0, "warm_up")
         if not 0 < self.learning_rate < 10:
             raise OptionError(f"Argument 'learning_rate' of StableRule must be above 0, got {self.learning_rate}.")
         if not 0 <= self.held_out < 1:
             raise OptionError(f"Argument 'held_out' of StableRule must be a share below 1, got {self.held_out}.")
-        if self.order not in ("lengths", "mixed"):
-            raise OptionError(f"Argument 'order' of StableRule must be 'lengths' or 'mixed', got {self.order!r}.")
-        if self.device != "cpu" and not torch.cuda.is_available() and self.device.startswith("cuda"):
-            raise OptionError(f"Argument 'device' is {self.device!r}, but torch sees no such device here. Use 'cpu'.")
+        try:
+            import torch  # noqa: PLC0415
+        except ImportError as error:
+            raise MissingExtra("Learning with StableRule", package="torch", extra="learn") from error
+        self._decorrelation()
+        try:
+            torch.empty(1, device=self.device).item()
+        except (RuntimeError, AssertionError, NotImplementedError) as error:
+            raise OptionError(
+                f"Argument 'device' is {self.device!r}, but torch has no such device here. Use 'cpu'."
+            ) from error

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from stablerule.errors import OptionError
 from stablerule.learning.extraction import Candidates
 from stablerule.learning.sampled import SampledLearner
 
@@ -58,8 +57,8 @@ class Tabular(SampledLearner):
         self.seed = seed
 
     def _learn(self, graph: Graph, valid: Triples | None) -> RuleSet:
-        if self.smoothing < 0:
-            raise OptionError(f"Argument 'smoothing' of Tabular must be at least 0, got {self.smoothing}.")
+        self._check_options()
+        self._at_least(0, "smoothing")
         samples = self._sample(graph)
         self.learned_ = {"samples": samples.n_samples, "bodies": samples.n_bodies}
         closed = samples.cell_heads != samples.negative

@@ -16,6 +16,7 @@ import torch
 
 from stablerule.learning.batches import Batch, Pool
 from stablerule.learning.decorrelation import BodyWeights, Decorrelation, random_weights
+from stablerule.learning.interrupting import interrupt_later
 from stablerule.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def train(
     stages = [(n,) for n in lengths] if o.order == "lengths" else [tuple(lengths)]
     total = o.steps * len(stages)
     try:
-        with progress_bar("learning", total) as advance:
+        with progress_bar("learning", total) as advance, interrupt_later() as interrupted:
             advance(at.stage * o.steps + at.step)
             for stage in stages[at.stage :]:
                 pool, judge = Pool(learned, stage, o.device), Pool(judging, stage, o.device)
@@ -98,12 +99,17 @@ def train(
                     advance(1, "  ".join(f"{name} {value:.3f}" for name, value in at.steps[-1].items()))
                     if test and at.step % o.check_every == 0 and not gains(network, test, best, o, at):
                         break
-                    if checkpoints and checkpoints.due():
+                    if checkpoints and (checkpoints.due() or interrupted()):
                         checkpoints.keep(at, network, adam, body_weights, best)
+                    if interrupted():
+                        raise KeyboardInterrupt
                 if test and o.patience:
-                    gains(network, test, best, o, at)
+                    if at.step % o.check_every:
+                        gains(network, test, best, o, at)
                     network.load_state_dict(best)
                 at.stage, at.step, at.best_loss, at.checks_without_gain = at.stage + 1, 0, math.inf, 0
+            if checkpoints:  # what comes after learning may be interrupted too
+                checkpoints.keep(at, network, adam, body_weights, best)
     except KeyboardInterrupt:
         at.interrupted = True
     at.seconds += time.perf_counter() - began

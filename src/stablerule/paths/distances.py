@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stablerule.errors import OptionError
 from stablerule.paths.compiling import compiled
-from stablerule.paths.threads import available_cores
+from stablerule.paths.threads import available_cores, in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,9 +52,7 @@ def pair_distances(
         if progress:
             progress(len(part))
 
-    with ThreadPoolExecutor(available_cores()) as pool:
-        for done in [pool.submit(run, part) for part in parts]:
-            done.result()
+    in_threads(run, parts)
     return result
 
 

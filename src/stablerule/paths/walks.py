@@ -7,8 +7,8 @@ again (object identity). After each step every relation between the start and th
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from stablerule.errors import OptionError
 from stablerule.paths.compiling import compiled
 from stablerule.paths.counting import ONE, Counts, Table, add, empty_table, grown, merged
 from stablerule.paths.randomness import GOLDEN, below, mix
-from stablerule.paths.threads import available_cores
+from stablerule.paths.threads import available_cores, in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,12 +63,12 @@ def count_walks(
         )
     anchors = np.flatnonzero(np.tile(np.diff(graph.fact_offsets), 2)).astype(np.int32)
     facts_of = graph.fact_offsets, graph.fact_heads, graph.fact_tails
-    next_chunk = count()
+    next_chunk, stop = count(), Event()
 
-    def run() -> Table:
+    def run(_: int) -> Table:
         table, used = empty_table(), 0
         # Threads take chunks from one counter, and sums do not care who took which.
-        while (first := next(next_chunk) * CHUNK) < walks:
+        while not stop.is_set() and (first := next(next_chunk) * CHUNK) < walks:
             last = min(first + CHUNK, walks)
             table, used = _walk_chunk(graph.adjacency, *facts_of, anchors, how, first, last, table, used)
             if progress:
@@ -76,8 +76,7 @@ def count_walks(
         return table
 
     workers = threads or available_cores()
-    with ThreadPoolExecutor(workers) as pool:
-        tables = [future.result() for future in [pool.submit(run) for _ in range(workers)]]
+    tables = in_threads(run, range(workers), threads=workers, stop=stop)
     return merged(tables)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 1
+NETWORK = "network.safetensors"
 PACKAGES = ("stablerule", "numpy", "numba", "polars", "torch")
 
 
@@ -58,14 +59,15 @@ class SavedModel:
             "rules": len(self.rules),
         }
         with folder_beside(folder, overwrite=overwrite) as temporary:
-            (temporary / "model.json").write_text(_json(about), encoding="utf-8")
             (temporary / "learned.json").write_text(_json(self.learned), encoding="utf-8")
             self.rules.to_frame().write_parquet(temporary / "rules.parquet")
             self.vocabulary.write_into(temporary)
             if tensors:
                 from safetensors.numpy import save_file  # noqa: PLC0415  # only learners that have tensors need it
 
-                save_file(tensors, temporary / "network.safetensors")
+                save_file(tensors, temporary / NETWORK)
+                about["network_bytes"] = (temporary / NETWORK).stat().st_size
+            (temporary / "model.json").write_text(_json(about), encoding="utf-8")
 
 
 def read_model_folder(folder: Path) -> SavedModel:
@@ -86,6 +88,8 @@ def read_model_folder(folder: Path) -> SavedModel:
         rules = RuleSet.from_frame(pl.read_parquet(folder / "rules.parquet"))
         if len(rules) != about["rules"]:
             raise ValueError(f"{len(rules):,} rules instead of {about['rules']:,}")
+        if "network_bytes" in about and (folder / NETWORK).stat().st_size != about["network_bytes"]:
+            raise ValueError(f"{NETWORK} is not as long as it was")
         return SavedModel(
             method=about["method"],
             options=about["options"],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from stablerule.errors import InputError, OptionError, closest
 from stablerule.reasoning.chaining import Chaining
 from stablerule.reasoning.folder import DataMark, SavedModel
+from stablerule.reasoning.option_types import check_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +33,7 @@ class RuleReasoner(ABC):
     vocabulary_: Vocabulary
     data_: DataMark
     learned_: dict[str, Any]
+    folder_: Path | None = None  # where the model was taken up from
 
     @abstractmethod
     def _learn(self, graph: Graph, valid: Triples | None) -> RuleSet:
@@ -41,6 +43,7 @@ class RuleReasoner(ABC):
         """Learn from a graph. `valid`, facts that are not in it, may serve to choose settings."""
         if not graph.n_facts:
             raise InputError(f"Graph {graph.name!r} has no facts to learn from.")
+        check_types(type(self), self.options)
         self.learned_ = {}
         self.rules_ = self._learn(graph, valid)
         self.graph_ = graph
@@ -103,7 +106,7 @@ class RuleReasoner(ABC):
         for name in options:
             if name not in cls.option_names():
                 raise OptionError(f"{cls.__name__} has no option {name!r}.{closest(name, cls.option_names())}")
-        return cls(**options)
+        return cls(**check_types(cls, options))
 
     def save(self, folder: str | PathLike[str], *, overwrite: bool = False, source: str | None = None) -> None:
         """Keep the model in a folder. `source` is what the data was called, to find it again."""
@@ -117,7 +120,7 @@ class RuleReasoner(ABC):
         """Take up a model that was kept."""
         model = cls.with_options(saved.options)
         model.rules_, model.vocabulary_, model.data_ = saved.rules, saved.vocabulary, saved.data
-        model.learned_ = saved.learned
+        model.learned_, model.folder_ = saved.learned, saved.folder
         return model
 
     def _tensors(self) -> dict[str, Any] | None:

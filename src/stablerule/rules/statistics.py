@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from stablerule.errors import OptionError
 from stablerule.paths.firing import Firing, fire_bodies
-from stablerule.paths.threads import available_cores
+from stablerule.paths.threads import in_threads
 from stablerule.progress import progress_bar
 from stablerule.rules.scored import PESSIMISM
 
@@ -69,17 +68,14 @@ def measure_rules(
     groups = [_Group(graph, part) for part in _by_first_relation(bodies[order], heads[order])]
     limit = np.inf if budget is None else budget / sum(len(group.bodies) for group in groups)
 
-    with (
-        progress_bar("measuring rules", len(heads)) as advance,
-        ThreadPoolExecutor(threads or available_cores()) as pool,
-    ):
+    with progress_bar("measuring rules", len(heads)) as advance:
 
         def run(group: _Group) -> Statistics:
             measured = group.measure(limit * len(group.bodies), seed)
             advance(len(group.heads))
             return measured
 
-        parts = list(pool.map(run, groups))
+        parts = in_threads(run, groups, threads=threads)
     back = np.argsort(order)
     return Statistics(
         *(np.concatenate([getattr(part, name) for part in parts])[back] for name in Statistics.__dataclass_fields__)

@@ -1,6 +1,6 @@
 """What the learner sees: closed and open walks, counted."""
 
 from stablerule.samples.samples import RuleSamples
-from stablerule.samples.sampling import sample_rules
+from stablerule.samples.sampling import check_lengths, sample_rules
 
-__all__ = ["RuleSamples", "sample_rules"]
+__all__ = ["RuleSamples", "check_lengths", "sample_rules"]

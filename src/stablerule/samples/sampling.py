@@ -41,11 +41,7 @@ def sample_rules(
     >>> sample_rules(Dataset.from_names("family", train=facts).graph, walks=1000)
     RuleSamples(1,503 samples, 10 bodies up to length 3)
     """
-    if not 1 <= min_length <= max_length <= LONGEST:
-        raise OptionError(
-            f"Arguments 'min_length' and 'max_length' must be in 1..{LONGEST} and in order, "
-            f"got {min_length} and {max_length}."
-        )
+    check_lengths(min_length, max_length)
     if walks < 1:
         raise OptionError(f"Argument 'walks' must be at least 1, got {walks}.")
     if negatives not in NEGATIVES:
@@ -60,3 +56,12 @@ def sample_rules(
     distinct, cell_bodies = np.unique(keys, return_inverse=True)
     bodies = bodies_of(distinct, graph.n_relations, max_length)
     return RuleSamples(graph.n_relations, bodies, cell_bodies.astype(np.int32), heads, counts)
+
+
+def check_lengths(min_length: int, max_length: int) -> None:
+    """Refuse lengths that no walk has."""
+    if not 1 <= min_length <= max_length <= LONGEST:
+        raise OptionError(
+            f"Arguments 'min_length' and 'max_length' must be in 1..{LONGEST} and in order, "
+            f"got {min_length} and {max_length}."
+        )

@@ -1,0 +1,54 @@
+"""Options held against the types that a learner declares for them, so that a wrong one is named before any work."""
+
+from __future__ import annotations
+
+import math
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from stablerule.errors import OptionError
+
+
+def check_types(owner: type, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the options in their declared types (a whole 1e6 becomes 1000000); what does not fit is an error.
+
+    >>> class Learner:
+    ...     def __init__(self, *, steps: int | None = None, decay: bool = True) -> None: ...
+    >>> check_types(Learner, {"steps": 1e3, "decay": False})
+    {'steps': 1000, 'decay': False}
+    >>> check_types(Learner, {"decay": "no"})
+    Traceback (most recent call last):
+    ...
+    stablerule.errors.OptionError: Argument 'decay' of Learner must be True or False, got 'no'.
+    """
+    hints = get_type_hints(owner.__init__)  # type: ignore[misc]
+    return {name: _fitting(owner, name, value, hints[name]) for name, value in values.items()}
+
+
+def _fitting(owner: type, name: str, value: Any, declared: Any) -> Any:
+    kinds = get_args(declared) if isinstance(declared, UnionType) else (declared,)
+    for kind in kinds:
+        if kind is NoneType and value is None:
+            return None
+        if kind is bool and isinstance(value, bool):
+            return value
+        if kind is int and _is_number(value) and float(value).is_integer():
+            return int(value)
+        if kind is float and _is_number(value):
+            return value
+        if kind is str and isinstance(value, str):
+            return value
+        if get_origin(kind) is Literal and value in get_args(kind):
+            return value
+    wanted = " or ".join(_said(kind) for kind in kinds)
+    raise OptionError(f"Argument {name!r} of {owner.__name__} must be {wanted}, got {value!r}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _said(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " or ".join(map(repr, get_args(kind)))
+    return {bool: "True or False", int: "a whole number", float: "a number", str: "a word", NoneType: "None"}[kind]
