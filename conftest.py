@@ -7,6 +7,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
+from hypothesis import settings
 from sybil import Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from typer.testing import CliRunner
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 # Several workers with several threads each would wait for one another at every sum.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Tests don't measure time, and a busy machine is no failure.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

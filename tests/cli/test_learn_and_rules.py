@@ -186,10 +186,13 @@ def test_ctrl_c_while_walking_ends_at_once(data: Path, tmp_path: Path, method: s
     command = [sys.executable, "-c", "from stablerule.cli.main import run; run()", "learn", str(data)]
     command += ["-o", str(tmp_path / "m"), "--method", method, "--set", "walks=20000000000"]
     process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(4)
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    try:
+        time.sleep(4)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    finally:
+        process.kill()  # does nothing to one that has ended
     assert process.returncode == 130
     assert os.listdir(tmp_path) == []
 
