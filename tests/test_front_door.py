@@ -14,6 +14,7 @@ def test_all_is_what_is_visible() -> None:
         "cli",
         "datasets",
         "errors",
+        "evaluation",
         "graph",
         "io",
         "learning",

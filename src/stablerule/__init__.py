@@ -9,6 +9,7 @@ True
 from stablerule.baselines import load_model
 from stablerule.datasets import describe, households, load, newsroom, open_dataset
 from stablerule.errors import StableRuleError
+from stablerule.evaluation import evaluate
 from stablerule.graph import Dataset, Graph, Triples, Vocabulary, check
 from stablerule.io import open_graph, read_dataset, save_graph, to_pandas, write_dataset, write_triples
 from stablerule.learning import StableRule, Tabular
@@ -26,6 +27,7 @@ __all__ = [
     "Vocabulary",
     "check",
     "describe",
+    "evaluate",
     "households",
     "load",
     "load_model",

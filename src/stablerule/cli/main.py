@@ -14,6 +14,10 @@ import typer
 from typer import rich_utils
 
 from stablerule.cli import data
+from stablerule.cli.ask import ask
+from stablerule.cli.complete import complete
+from stablerule.cli.evaluate import evaluate
+from stablerule.cli.explain import explain
 from stablerule.cli.learn import learn
 from stablerule.cli.output import NoteFormatter, errors, plain
 from stablerule.cli.rules import rules
@@ -34,6 +38,10 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.command()(learn)
 app.command()(rules)
+app.command()(evaluate)
+app.command()(ask)
+app.command()(explain)
+app.command()(complete)
 
 
 def _version(asked: bool) -> None:

@@ -55,20 +55,32 @@ def reading_options(
     return options
 
 
+# What an option is called where a command has one of its own by that name.
+OTHER_NAMES = {"split": "shares"}
+
+
 def takes_data(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the argument DATA and all reading options; it gets the open dataset as its first argument."""
+    """Give a command the argument DATA and all reading options; it gets the open dataset as `dataset`.
+
+    Its own arguments stand before or behind DATA, as they do around `dataset`. Where it has an option `--split`, which
+    names a part of the data, the shares of a single file are `--shares`.
+    """
     reading = inspect.signature(reading_options, eval_str=True).parameters
     hints = get_type_hints(command, include_extras=True)
-    _, *own = inspect.signature(command).parameters.values()
-    own = [p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
-    data, *options = reading.values()
+    own = inspect.signature(command).parameters
+    names = {name: OTHER_NAMES[name] if name in own else name for name in reading}
 
     @wraps(command)
     def with_dataset(**arguments: Any) -> None:
-        asked = reading_options(**{name: arguments.pop(name) for name in reading})
-        command(open_dataset(**asked), **arguments)
+        asked = reading_options(**{name: arguments.pop(shown) for name, shown in names.items()})
+        command(dataset=open_dataset(**asked), **arguments)
 
-    together = [data.replace(kind=inspect.Parameter.KEYWORD_ONLY), *own, *options]
+    data, *options = (p.replace(name=names[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in reading.values())
+    together = [
+        data if p.name == "dataset" else p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for p in own.values()
+    ]
+    together += options
     with_dataset.__signature__ = inspect.Signature(together)  # type: ignore[attr-defined]
     with_dataset.__annotations__ = {p.name: p.annotation for p in together}
     return with_dataset
@@ -79,5 +91,5 @@ def _shares(text: str) -> tuple[float, float, float]:
         train, valid, test = (float(part) for part in text.split(","))
     except ValueError as error:
         message = f"expected three numbers such as 0.8,0.1,0.1, got {text!r}"
-        raise typer.BadParameter(message, param_hint="--split") from error
+        raise typer.BadParameter(message, param_hint="the shares of train, valid, test") from error
     return train, valid, test

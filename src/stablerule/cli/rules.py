@@ -16,6 +16,7 @@ from stablerule.rules import RuleSet, read_rules
 from stablerule.rules.formats import FORMATS
 
 SORTS = ("score", "confidence", "support", "pca_confidence", "head_coverage")
+KINDS = ("chains", "constants", "all")
 PRINTABLE = tuple(name for name in FORMATS if name != "parquet")
 
 
@@ -27,6 +28,9 @@ def rules(
     inverse: Annotated[
         bool, typer.Option("--inverse", help="In text, show the rules for inverse relations as well.")
     ] = False,
+    kind: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(KINDS)}; in text, chains where there are any.")
+    ] = None,
     sort: Annotated[
         str | None, typer.Option(help=f"By {', '.join(SORTS)}; score, or the next that the rules have.")
     ] = None,
@@ -40,6 +44,8 @@ def rules(
         raise OptionError(f"--format must be one of {', '.join(PRINTABLE)}, got {format!r}.")
     if sort is not None and sort not in SORTS:
         raise OptionError(f"--sort must be one of {', '.join(SORTS)}, got {sort!r}.")
+    if kind is not None and kind not in KINDS:
+        raise OptionError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}.")
     if top < 0:
         raise OptionError(f"--top must be 0 or more, got {top}.")
     if per_relation is not None and per_relation < 1:
@@ -50,8 +56,9 @@ def rules(
     sort = _sort_column(found, sort)
     if relation is not None and relation not in found.relations:
         raise UnknownRelation(f"No rules for {relation!r} in {model}.{closest(relation, found.relations)}")
+    found = _of_kind(found, kind, for_people=format == "text")
     if format == "text" and relation is None and not inverse:
-        found = _without_inverse_chains(found)
+        found = _without_inverses(found)
     chosen = found.filter(
         head_relation=relation, max_length=max_length, min_support=min_support, min_confidence=min_confidence
     )
@@ -78,10 +85,25 @@ def _sort_column(found: RuleSet, asked: str | None) -> str:
     return asked or next(iter(present), "score")
 
 
-def _without_inverse_chains(found: RuleSet) -> RuleSet:
-    """Chains for ~r are about r from the other end, for questions about heads: a reader looks at r first."""
+def _of_kind(found: RuleSet, kind: str | None, *, for_people: bool) -> RuleSet:
+    """Rules of one kind; a reader looks at chains first, of which there are fewer, and which say more."""
+    if kind in ("chains", "constants"):
+        return found.filter(kind=kind)  # type: ignore[arg-type]
+    chains = found.filter(kind="chains")
+    if kind == "all" or not for_people or not len(chains):
+        return found
+    if len(chains) < len(found):
+        errors.print(
+            f"{len(found) - len(chains):,} rules with constants are not shown; --kind constants shows them.",
+            highlight=False,
+        )
+    return chains
+
+
+def _without_inverses(found: RuleSet) -> RuleSet:
+    """Rules for ~r are about r from the other end, for questions about heads: a reader looks at r first."""
     plain_heads = [r for r in found.relations if not r.startswith(INVERSE)]
-    shown = found.filter(head_relation=plain_heads).union(found.filter(kind="constants"))
+    shown = found.filter(head_relation=plain_heads) if plain_heads else found
     if len(shown) < len(found):
         errors.print(
             f"{len(found) - len(shown):,} rules for inverse relations are not shown; --inverse shows them.",

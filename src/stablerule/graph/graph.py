@@ -11,6 +11,7 @@ import numpy as np
 
 from stablerule.errors import InputError, ReadError
 from stablerule.graph.packing import Packing, sort_rows
+from stablerule.graph.steps import Steps, build_steps
 from stablerule.graph.triples import Ids, Offsets, Triples, read_only
 from stablerule.graph.vocabulary import TABLES, Vocabulary
 
@@ -24,13 +25,17 @@ INDEX = "graph.json"
 
 
 class Adjacency(NamedTuple):
-    """The arrays of a Graph that kernels walk along, as one argument; see `Graph` for what they hold."""
+    """The arrays of a Graph that kernels walk along, as one argument; see `Graph` and `Steps` for what they hold."""
 
     offsets: Offsets
     edge_relations: Ids
     edge_tails: Ids
     link_tails: Ids
     link_relations: Ids
+    step_words: NDArray[np.uint64]
+    step_ranks: Ids
+    step_starts: Offsets
+    step_tails: Ids
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,10 +130,18 @@ class Graph:
         """The arrays by name."""
         return {f.name: a for f in fields(self) if isinstance(a := getattr(self, f.name), np.ndarray)}
 
-    @property
+    @cached_property
+    def steps(self) -> Steps:
+        """Where each relation leads from each entity, for kernels that follow rules; built when first asked for."""
+        heads = np.repeat(np.arange(self.n_entities, dtype=np.int32), self.degrees)
+        steps = build_steps(heads, self.edge_relations, self.edge_tails, self.n_entities, 2 * self.n_relations)
+        return Steps(*(read_only(array) for array in steps))
+
+    @cached_property
     def adjacency(self) -> Adjacency:
         """What a compiled kernel takes."""
-        return Adjacency(self.offsets, self.edge_relations, self.edge_tails, self.link_tails, self.link_relations)
+        edges = self.offsets, self.edge_relations, self.edge_tails, self.link_tails, self.link_relations
+        return Adjacency(*edges, *self.steps)
 
     @property
     def degrees(self) -> Offsets:
@@ -255,7 +268,7 @@ def _check_arrays(graph: Graph, lengths: dict[str, int]) -> None:
     fit = (
         len(graph.offsets) == graph.n_entities + 1
         and len(graph.fact_offsets) == graph.n_relations + 1
-        and {len(array) for array in graph.adjacency[1:]} == {edges}
+        and {len(a) for n, a in graph.arrays.items() if n.startswith(("edge", "link"))} == {edges}
         and len(graph.fact_tails) == facts == graph.fact_offsets[-1]
         and graph.offsets[-1] == edges
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from stablerule.errors import OptionError
+from stablerule.learning.constants import find_constant_rules
 from stablerule.learning.extraction import Candidates, best_of, to_rules
 from stablerule.learning.plan import walks_for
 from stablerule.reasoning import RuleReasoner
@@ -29,13 +30,16 @@ class SampledLearner(RuleReasoner):
     rules_per_relation: int
     min_support: float
     measure_budget: float | None
+    constants: bool
+    constant_support: int | None
+    per_constant: int | None
     seed: int
 
     def _check_options(self) -> None:
         """Look at the values, before any work; their types have been looked at."""
         check_lengths(self.min_length, self.max_length)
-        self._at_least(1, "walks", "rules_per_relation", "measure_budget")
-        self._at_least(0, "min_support", "seed")
+        self._at_least(1, "walks", "rules_per_relation", "measure_budget", "constant_support", "per_constant")
+        self._at_least(0, "min_support", "seed", "top")
 
     def _at_least(self, least: float, *names: str) -> None:
         for name in names:
@@ -56,4 +60,11 @@ class SampledLearner(RuleReasoner):
 
     def _best_rules(self, graph: Graph, samples: RuleSamples, scored: Iterable[Candidates]) -> RuleSet:
         best = best_of(scored, graph.n_relations, self.rules_per_relation)
-        return to_rules(graph, samples, best, min_support=self.min_support, budget=self.measure_budget, seed=self.seed)
+        chains = to_rules(
+            graph, samples, best, min_support=self.min_support, budget=self.measure_budget, seed=self.seed
+        )
+        if not self.constants:
+            return chains
+        return chains.union(
+            find_constant_rules(graph, min_support=self.constant_support, per_constant=self.per_constant)
+        )

@@ -79,6 +79,12 @@ class StableRule(SampledLearner):
         rules_per_relation: int = 200,
         min_support: float = 1,
         measure_budget: float | None = 1e9,
+        constants: bool = True,
+        constant_support: int | None = None,
+        per_constant: int | None = None,
+        aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
+        by: Literal["confidence", "score"] = "confidence",
+        top: int = 0,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -110,6 +116,12 @@ class StableRule(SampledLearner):
         self.rules_per_relation = rules_per_relation
         self.min_support = min_support
         self.measure_budget = measure_budget
+        self.constants = constants
+        self.constant_support = constant_support
+        self.per_constant = per_constant
+        self.aggregation = aggregation
+        self.by = by
+        self.top = top
         self.device = device
         self.seed = seed
 

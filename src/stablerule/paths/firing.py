@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stablerule.paths.compiling import compiled
-from stablerule.paths.reach import reach_by_enumeration, reach_next, reach_one, take_off_returns
+from stablerule.paths.trail import LONG_CAP, SEEN, Trail, follow_body, leave, new_trail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph import Adjacency, Graph
     from stablerule.graph.triples import Ids, Offsets
-
-LONG_CAP = 200_000
 
 
 class Firing(NamedTuple):
@@ -47,7 +45,8 @@ def fire_bodies(graph: Graph, heads: Ids, bodies: Ids, rule_starts: Offsets, rul
     """
     lengths = (bodies >= 0).sum(1)
     rules = rule_starts, rule_heads
-    return int(_fire(graph.adjacency, graph.n_relations, heads, bodies, lengths, *rules, LONG_CAP, sums))
+    trail = new_trail(graph.n_entities, LONG_CAP)
+    return int(_fire(graph.adjacency, graph.n_relations, heads, bodies, lengths, *rules, trail, sums))
 
 
 @compiled
@@ -59,78 +58,33 @@ def _fire(
     lengths: NDArray[np.int64],
     rule_starts: Offsets,
     rule_heads: Ids,
-    cap: int,
+    trail: Trail,
     sums: Firing,
 ) -> int:
     entities = len(g.offsets) - 1
-    first, second, last = np.empty(entities, np.int32), np.empty(entities, np.int32), np.empty(entities, np.int32)
-    second_counts, last_counts = np.zeros(entities, np.int64), np.zeros(entities, np.int64)
-    no_counts = np.empty(0, np.int64)
     link_to = np.full(entities, np.int64(-1))  # first link from the head to an entity
     has_relation = np.full(2 * relations, np.int32(-1))  # the last head that had a relation
     slot_of = np.full(2 * relations, np.int64(-1))  # the rule of the current body with a head relation
     hits = np.zeros(len(rule_heads), np.int64)
-    seen = 0
     for head in heads:
         low, high = g.offsets[head], g.offsets[head + 1]
         for link in range(low, high):
             if link == low or g.link_tails[link] != g.link_tails[link - 1]:
                 link_to[g.link_tails[link]] = link
             has_relation[g.edge_relations[link]] = head
-        n_first, looked = reach_one(g, head, bodies[0, 0], first)
-        seen += looked
-        n_second, current = 0, -1
+        leave(trail)
         for body in range(len(bodies)):
             length = lengths[body]
-            if 2 <= length <= 3 and bodies[body, 1] != current:
-                for i in range(n_second):
-                    second_counts[second[i]] = 0
-                current = bodies[body, 1]
-                n_second, looked = reach_next(g, head, current, first, n_first, no_counts, second, second_counts)
-                seen += looked
-            if length == 1:
-                reached, n_reached = first, n_first
-            elif length == 2:
-                reached, n_reached = second, n_second
-            elif length == 3:
-                n_reached, looked = reach_next(
-                    g,
-                    head,
-                    bodies[body, 2],
-                    second,
-                    n_second,
-                    second_counts,
-                    last,
-                    last_counts,
-                )
-                seen += looked
-                seen += take_off_returns(
-                    g,
-                    head,
-                    current,
-                    bodies[body, 2],
-                    relations,
-                    first,
-                    n_first,
-                    last_counts,
-                )
-                reached = last
-            else:
-                n_reached, looked = reach_by_enumeration(g, head, bodies[body], length, cap, last, last_counts)
-                seen += looked
-                reached = last
-
+            n_reached = follow_body(g, relations, head, -1, -1, bodies[body], length, trail)
+            reached = trail.first if length == 1 else (trail.second if length == 2 else trail.last)
             begin, end = rule_starts[body], rule_starts[body + 1]
             for rule in range(begin, end):
                 slot_of[rule_heads[rule]] = rule
             linked = 0
             for i in range(n_reached):
                 tail = reached[i]
-                if length >= 3:
-                    gone = last_counts[tail] == 0  # all its paths came back to where they had been
-                    last_counts[tail] = 0
-                    if gone:
-                        continue
+                if length >= 3 and trail.last_counts[tail] == 0:  # all its paths came back to where they had been
+                    continue
                 linked += 1
                 link = link_to[tail]
                 if link >= 0:
@@ -150,8 +104,6 @@ def _fire(
                 sums.support_pairs[rule] += float(held) * linked
                 if has_relation[rule_heads[rule]] == head:
                     sums.partial_pairs[rule] += linked
-        for i in range(n_second):
-            second_counts[second[i]] = 0
         for link in range(low, high):
             link_to[g.link_tails[link]] = -1
-    return seen
+    return int(trail.state[SEEN])

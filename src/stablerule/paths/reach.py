@@ -24,41 +24,23 @@ if TYPE_CHECKING:
 
 @compiled
 def edges_between(g: Adjacency, entity: int, relation: int) -> tuple[int, int]:
-    """Find the edges of one relation at an entity: they stand at low..high."""
-    low, end = g.offsets[entity], g.offsets[entity + 1]
-    high = end
-    while low < high:
-        middle = (low + high) >> 1
-        if g.edge_relations[middle] < relation:
-            low = middle + 1
-        else:
-            high = middle
-    start, high = low, end
-    # Most relations have few edges at an entity: look nearby first, then in growing steps.
-    step = 1
-    while low < high and g.edge_relations[min(low + step, high) - 1] == relation:
-        low = min(low + step, high)
-        step *= 2
-    high = min(low + step, high)
-    while low < high:
-        middle = (low + high) >> 1
-        if g.edge_relations[middle] <= relation:
-            low = middle + 1
-        else:
-            high = middle
-    return start, low
+    """Find the edges of one relation at an entity: their tails stand at low..high of g.step_tails."""
+    word = g.step_words[relation, entity >> 6]
+    bit = np.uint64(1) << np.uint64(entity & 63)
+    if word & bit == np.uint64(0):
+        return 0, 0
+    block = g.step_ranks[relation, entity >> 6] + count_bits(word & (bit - np.uint64(1)))
+    return g.step_starts[block], g.step_starts[block + 1]
 
 
 @compiled
-def reach_one(g: Adjacency, start: int, relation: int, found: Ids) -> tuple[int, int]:
-    """Take one step; returns how many entities were found and how many edges were looked at."""
-    low, high = edges_between(g, start, relation)
-    size = 0
-    for edge in range(low, high):
-        if g.edge_tails[edge] != start:
-            found[size] = g.edge_tails[edge]
-            size += 1
-    return size, high - low
+def count_bits(word: int) -> int:
+    """Count the ones of a 64-bit word, neighbours first, then pairs, then fours, then all bytes at once."""
+    w = np.uint64(word)
+    w -= (w >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    w = (w & np.uint64(0x3333333333333333)) + ((w >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    w = (w + (w >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((w * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @compiled
@@ -81,7 +63,7 @@ def reach_next(
         low, high = edges_between(g, here, relation)
         seen += high - low + 1
         for edge in range(low, high):
-            tail = g.edge_tails[edge]
+            tail = g.step_tails[edge]
             if tail != start and tail != here:
                 if counts[tail] == 0:
                     found[size] = tail
@@ -113,7 +95,7 @@ def take_off_returns(
         two, two_end = edges_between(g, first, back)
         seen += one_end - one + two_end - two
         while one < one_end and two < two_end:
-            a, b = g.edge_tails[one], g.edge_tails[two]
+            a, b = g.step_tails[one], g.step_tails[two]
             if a == b:
                 if a != start and a != first:
                     counts[first] -= 1
@@ -130,13 +112,18 @@ def take_off_returns(
 def reach_by_enumeration(
     g: Adjacency,
     start: int,
+    own_relation: int,
+    own_tail: int,
     body: Ids,
     length: int,
     cap: int,
     found: Ids,
     counts: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Walk every path of a body with distinct entities, up to `cap` edges; more than that ends the count early."""
+    """Walk every path of a body with distinct entities, up to `cap` edges; more than that ends the count early.
+
+    No path begins with the fact (start, own_relation, own_tail).
+    """
     at = np.empty(length + 1, np.int64)  # the next edge to take from each entity of the path
     end = np.empty(length + 1, np.int64)
     path = np.empty(length + 1, np.int32)
@@ -147,10 +134,10 @@ def reach_by_enumeration(
         if at[depth] == end[depth]:
             depth -= 1
             continue
-        tail = g.edge_tails[at[depth]]
+        tail = g.step_tails[at[depth]]
         at[depth] += 1
         seen += 1
-        again = False
+        again = depth == 0 and body[0] == own_relation and tail == own_tail
         for i in range(depth + 1):
             if path[i] == tail:
                 again = True

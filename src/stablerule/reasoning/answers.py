@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from stablerule.graph import INVERSE
+from stablerule.rules.rule import atom, quote
+from stablerule.rules.scored import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from stablerule.rules import ScoredRule
+
+Fact: TypeAlias = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -19,14 +28,89 @@ class Answer:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A rule that fired for a triple: its share of the score, how many paths, and some of them by name."""
+    """A rule that fired for a triple.
+
+    share: its part of the score, 0 to 1; those of all rules that fired sum to 1 (see `shares` for how they are cut).
+    paths: how many paths of the rule lead there; a rule with constants counts once.
+    groundings: a few of the paths by the names of their entities, in the order of the rule's body: from X to Y, or
+    from X to the constant (or what A stands for).
+
+    >>> from stablerule.rules import Rule, ScoredRule
+    >>> rule = ScoredRule(Rule("sibling_of", ("~parent_of", "parent_of")))
+    >>> reason = Explanation(rule, share=0.25, paths=1, groundings=(("Ann", "Eve", "Bob"),))
+    >>> print(reason)
+    25%  sibling_of(X, Y) <- parent_of(A, X), parent_of(A, Y)  by Ann - Eve - Bob
+    >>> reason.facts[0]
+    (('Eve', 'parent_of', 'Ann'), ('Eve', 'parent_of', 'Bob'))
+    """
 
     rule: ScoredRule
     share: float
     paths: int
     groundings: tuple[tuple[str, ...], ...]
 
+    @property
+    def facts(self) -> tuple[tuple[Fact, ...], ...]:
+        """The facts behind each grounding, as they stand in the graph."""
+        return tuple(tuple(facts_along(self.rule.rule.body, path)) for path in self.groundings)
+
+    def lines(self) -> list[str]:
+        """Say it in a few lines: the rule, then the facts of each grounding."""
+        more = self.paths - len(self.groundings)
+        found = [f"{percent(self.share):>4}  {self.rule.rule}"]
+        found += [f"      {say_facts(facts)}" for facts in self.facts]
+        if more > 0:
+            found.append(f"      and {counted(more, 'other path' if self.groundings else 'path')}")
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "rule": str(self.rule.rule),
+            "numbers": self.rule.numbers,
+            "share": self.share,
+            "paths": self.paths,
+            "groundings": [
+                {"entities": list(path), "facts": [list(fact) for fact in facts]}
+                for path, facts in zip(self.groundings, self.facts, strict=True)
+            ],
+        }
+
     def __str__(self) -> str:
         """Say it on one line."""
-        path = " - ".join(self.groundings[0])
-        return f"{self.share:.0%}  {self.rule.rule}  by {path}"
+        path = f"  by {' - '.join(self.groundings[0])}" if self.groundings else ""
+        return f"{percent(self.share)}  {self.rule.rule}{path}"
+
+
+def facts_along(body: Iterable[str], path: Iterable[str]) -> Iterator[Fact]:
+    """Yield the facts of a path; a step along an inverse is a fact the other way round."""
+    for relation, (here, there) in zip(body, pairwise(path), strict=True):
+        plain = relation.removeprefix(INVERSE)
+        yield (here, plain, there) if plain == relation else (there, plain, here)
+
+
+def say_facts(facts: Iterable[Fact]) -> str:
+    """Write facts as rules are written.
+
+    >>> say_facts([("Lyon", "city_in", "France"), ("Europe", "~in_continent", "France")])
+    "city_in('Lyon', 'France'), in_continent('France', 'Europe')"
+    """
+    return ", ".join(atom(relation, quote(head), quote(tail)) for head, relation, tail in facts)
+
+
+def percent(share: float) -> str:
+    """Round to whole percents, but never what there is to nothing.
+
+    >>> percent(0.5), percent(0.001), percent(0.0)
+    ('50%', '<1%', '0%')
+    """
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
+def number(score: float) -> str:
+    """Round a score, but never what there is to nothing.
+
+    >>> number(0.51234), number(0.00001234), number(0.0)
+    ('0.512', '1.2e-05', '0.000')
+    """
+    return f"{score:.1e}" if 0 < score < 0.0005 else f"{score:.3f}"

@@ -5,19 +5,32 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
 
 from stablerule.errors import InputError, OptionError, closest
-from stablerule.reasoning.chaining import Chaining
+from stablerule.graph import Graph, Triples
+from stablerule.reasoning.aggregation import Aggregation, AggregationName
+from stablerule.reasoning.answers import Answer, Explanation
+from stablerule.reasoning.calibration import Calibration, calibrate
+from stablerule.reasoning.choosing import CALIBRATING, choose_aggregation, split_valid
+from stablerule.reasoning.explaining import check_triple, explain
 from stablerule.reasoning.folder import DataMark, SavedModel
 from stablerule.reasoning.option_types import check_types
+from stablerule.reasoning.questions import candidate_limits, encode_queries, in_blocks, joined_graph
+from stablerule.reasoning.search import Search
+from stablerule.reasoning.theory import By, Encoded, encode_rules
+from stablerule.reasoning.why_not import WhyNot, why_not
+
+BLOCK = 512  # queries that are answered together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
-    from stablerule.graph import Graph, Triples, Vocabulary
-    from stablerule.reasoning.answers import Answer, Explanation
+    from stablerule.graph import Vocabulary
+    from stablerule.reasoning.ranks import Ranks
     from stablerule.rules import RuleSet
 
 
@@ -33,14 +46,24 @@ class RuleReasoner(ABC):
     vocabulary_: Vocabulary
     data_: DataMark
     learned_: dict[str, Any]
+    aggregation_: Aggregation
+    calibration_: Calibration | None
     folder_: Path | None = None  # where the model was taken up from
+
+    # How answers are weighed; a learner may offer them as options.
+    aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto"
+    by: By = "confidence"
+    top: int = 0
 
     @abstractmethod
     def _learn(self, graph: Graph, valid: Triples | None) -> RuleSet:
         """Learn rules from a graph."""
 
     def fit(self, graph: Graph, valid: Triples | None = None) -> Self:
-        """Learn from a graph. `valid`, facts that are not in it, may serve to choose settings."""
+        """Learn rules from a graph, and how to weigh them from `valid`, facts that are not in it.
+
+        Without valid facts, training facts choose, each hidden while it is asked for; and there is no calibration.
+        """
         if not graph.n_facts:
             raise InputError(f"Graph {graph.name!r} has no facts to learn from.")
         check_types(type(self), self.options)
@@ -49,7 +72,40 @@ class RuleReasoner(ABC):
         self.graph_ = graph
         self.vocabulary_ = graph.vocabulary
         self.data_ = DataMark(graph.name, graph.sha256, graph.n_entities, graph.n_relations, graph.n_facts)
+        self._choose(graph, valid)
         return self
+
+    def _choose(self, graph: Graph, valid: Triples | None) -> None:
+        """Choose the aggregation on one part of valid, and calibrate on the other."""
+        encoded: dict[By, Encoded] = {}
+
+        def encode(by: By) -> Encoded:
+            if by not in encoded:
+                encoded[by] = encode_rules(self.rules_, graph, by)
+            return encoded[by]
+
+        fixed, seed = self._fixed_aggregation(), getattr(self, "seed", 0)
+        choosing, calibrating = split_valid(valid, seed)
+        only = None if self.aggregation == "auto" else self.aggregation
+        known = graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
+        choice = choose_aggregation(encode, graph, choosing, known, only=only, fixed=fixed, seed=seed)
+        self.aggregation_ = choice.aggregation
+        self.learned_["aggregation"] = choice.aggregation.to_json()
+        self.learned_["choice"] = choice.to_json()
+        search = Search(encode(choice.aggregation.by), choice.aggregation)
+        self._searches = {id(graph): search}
+        calibration = calibrate(search, calibrating, known, seed=seed, share=CALIBRATING)
+        self.calibration_ = calibration if isinstance(calibration, Calibration) else None
+        self.learned_["calibration"] = (
+            {"none_because": calibration} if isinstance(calibration, str) else calibration.to_json()
+        )
+
+    def _fixed_aggregation(self) -> Aggregation:
+        """What counts where there is nothing to choose by."""
+        name: AggregationName = "max_plus"
+        if self.aggregation != "auto":
+            name = "max_plus" if self.aggregation == "learned" else self.aggregation
+        return Aggregation(name, by=self.by, top=self.top)
 
     @property
     def rules(self) -> RuleSet:
@@ -58,26 +114,61 @@ class RuleReasoner(ABC):
         return self.rules_
 
     def answer(
-        self, queries: Iterable[tuple[str, str]], k: int = 10, *, graph: Graph | None = None
+        self,
+        queries: Iterable[tuple[str, str]],
+        k: int = 10,
+        *,
+        graph: Graph | None = None,
+        known: Graph | Iterable[Graph] = (),
+        candidates: Literal["all", "range"] | Iterable[str] = "all",
     ) -> Iterator[list[Answer]]:
         """Yield the k best answers to each query (head, relation); ("Paris", "~r") asks for the heads of r.
 
+        Queries are taken from their iterable as they are needed, some hundreds at a time.
+
         graph: where to look; None is the graph that the model learned from, if it is still at hand.
+        known: graphs whose facts are left out of the answers.
+        candidates: "range" admits only entities that stand there in some fact of the relation; or a list of names.
         """
-        chaining = self._chaining(graph)
-        for head, relation in queries:
-            yield chaining.answer(head, relation, k)
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise OptionError(f"Argument 'k' must be a whole number of at least 1, got {k!r}.")
+        search = self.search(graph)
+        limits = candidate_limits(candidates, search.graph)
+        left_out = joined_graph(known, search.graph)
+        for block in in_blocks(queries, BLOCK):
+            heads, relations = encode_queries(block, search.graph.vocabulary)
+            found, scores = search.answer(heads, relations, k, left_out, limits)
+            names = search.graph.vocabulary.entities
+            for entities, values in zip(found, scores, strict=True):
+                n = int((entities >= 0).sum())
+                named = names.names_of(entities[:n]).to_list()
+                yield [Answer(name, score) for name, score in zip(named, values[:n].tolist(), strict=True)]
 
     def score(self, triples: Iterable[tuple[str, str, str]], *, graph: Graph | None = None) -> list[float]:
-        """Return the score of each triple, 0 where no rule reaches its tail."""
-        chaining = self._chaining(graph)
-        return [chaining.score(*triple) for triple in triples]
+        """Return the score of each triple, 0 where no rule reaches its tail.
+
+        Under `max_plus` it is the weight of the best rule; ranks go by the whole order.
+        """
+        search = self.search(graph)
+        asked = list(triples)
+        heads, relations = encode_queries([triple[:2] for triple in asked], search.graph.vocabulary)
+        tails = np.array([search.graph.vocabulary.entity_id(tail) for *_, tail in asked], np.int32)
+        return search.score(heads, relations, tails).tolist()  # type: ignore[no-any-return]
+
+    def rank(self, queries: Triples, *, graph: Graph, known: Graph) -> Ranks:
+        """Rank answers for the evaluator: rows are (head, relation or inverse, answer); known rivals are left out."""
+        return self.search(graph).rank(queries.heads, queries.relations, queries.tails, known)
 
     def explain(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> list[Explanation]:
-        """Return the rules that fired for a triple with their share of its score, the largest first."""
-        return self._chaining(graph).explain(*triple)
+        """Return the rules that fired for (head, relation, tail), the largest share of its score first."""
+        return explain(self.search(graph), *check_triple(triple))
 
-    def _chaining(self, graph: Graph | None) -> Chaining:
+    def why_not(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> WhyNot:
+        """Say where (head, relation, tail) stands among the answers, and why not further up."""
+        return why_not(self.search(graph), *check_triple(triple))
+
+    def search(self, graph: Graph | None = None) -> Search:
+        """Give the rules, made ready for a graph: the one that was learned from, or another."""
         self._check_fitted()
         graph = graph if graph is not None else getattr(self, "graph_", None)
         if graph is None:
@@ -85,10 +176,11 @@ class RuleReasoner(ABC):
                 f"This model was taken up from disk, without a graph (it learned from {self.data_.name!r}). "
                 "Pass graph=... to say where to look."
             )
-        known = getattr(self, "_asked", None)
-        if known is None or known.graph is not graph:
-            self._asked = known = Chaining(self.rules_, graph)
-        return known
+        kept = self._searches.get(id(graph))
+        if kept is None or kept.graph is not graph:
+            kept = Search(encode_rules(self.rules_, graph, self.aggregation_.by), self.aggregation_)
+            self._searches = {id(graph): kept}  # one graph at a time: rules made ready take room
+        return kept
 
     @classmethod
     def option_names(cls) -> list[str]:
@@ -121,6 +213,10 @@ class RuleReasoner(ABC):
         model = cls.with_options(saved.options)
         model.rules_, model.vocabulary_, model.data_ = saved.rules, saved.vocabulary, saved.data
         model.learned_, model.folder_ = saved.learned, saved.folder
+        kept = saved.learned.get("aggregation")
+        model.aggregation_ = model._fixed_aggregation() if kept is None else Aggregation.from_json(kept)
+        model.calibration_ = Calibration.from_json(saved.learned.get("calibration"))
+        model._searches = {}
         return model
 
     def _tensors(self) -> dict[str, Any] | None:

@@ -1,0 +1,146 @@
+"""`stablerule ask`: the best answers to one query, or to a file of them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stablerule.cli.model_graph import DataOption, ModelArgument, ModelOnGraph, note, open_model
+from stablerule.cli.output import errors, plain, print_json, visible
+from stablerule.cli.queries import answer_all, inverse_of, read_queries, write_answers
+from stablerule.errors import OptionError
+from stablerule.io import write_beside
+from stablerule.io.files import open_compressed
+from stablerule.reasoning.answers import number
+from stablerule.reasoning.explaining import Reasons
+
+CANDIDATES = ("all", "range")
+
+
+def ask(
+    model: ModelArgument,
+    head: Annotated[str | None, typer.Argument(metavar="HEAD", help="The entity that the query is about.")] = None,
+    relation: Annotated[
+        str | None, typer.Argument(metavar="RELATION", help="Where it leads from there; ~name is the inverse.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="How many answers to a query.")] = 10,
+    explain: Annotated[bool, typer.Option("--explain", help="Add the best rule and a path to each answer.")] = False,
+    inverse: Annotated[bool, typer.Option("--inverse", help="Ask which entities have RELATION to HEAD.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Leave out answers known in train, valid or test.")] = False,
+    candidates: Annotated[
+        str, typer.Option(help="all entities, or the range: those that stand there in some fact of the relation.")
+    ] = "all",
+    queries: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Queries, one a line: head, relation, tail by tabs, ? for what is asked."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="With --queries: the file for the table of answers.")
+    ] = None,
+    data: DataOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON.")] = False,
+) -> None:
+    """Answer (HEAD, RELATION, ?) by rules, the best answer first; or all queries of a file, as a table with tabs."""
+    if top < 1:
+        raise OptionError(f"--top must be at least 1, got {top}.")
+    if candidates not in CANDIDATES:
+        raise OptionError(f"--candidates must be one of {', '.join(CANDIDATES)}, got {candidates!r}.")
+    if queries is not None:
+        for option, given in (("HEAD", head), ("--explain", explain), ("--inverse", inverse), ("--json", json)):
+            if given:
+                raise OptionError(f"--queries asks what the file says, as a table with tabs: leave {option} out.")
+        _answer_file(model, data, queries, output, top, new=new, candidates=candidates)
+        return
+    if head is None or relation is None:
+        raise OptionError("Say what to ask: HEAD and RELATION, or a file of queries with --queries FILE.")
+    if output is not None:
+        raise OptionError("-o is for the answers to a file of queries; those to one query are printed.")
+    opened = open_model(model, data)
+    asked = inverse_of(relation) if inverse else relation
+    answers = _answers(opened, head, asked, top, new=new, candidates=candidates, explain=explain)
+    if json:
+        rows = [row | {"explanation": row["explanation"].to_json()} if explain else row for row in answers]
+        print_json({"head": head, "relation": asked, "answers": rows})
+    elif answers:
+        _print_for_people(answers)
+    else:
+        _say(
+            f"No {'new ' if new else ''}answer: no rule leads from {head!r} to one for {asked!r}. "
+            "For an answer that you expect, stablerule explain says why."
+        )
+
+
+def _answers(
+    opened: ModelOnGraph, head: str, relation: str, top: int, *, new: bool, candidates: Any, explain: bool
+) -> list[dict[str, Any]]:
+    words = opened.graph.vocabulary
+    about = words.entity_id(head), words.relation_id(relation)
+    known = opened.known if new else ()
+    found = opened.model.answer([(head, relation)], top, graph=opened.graph, known=known, candidates=candidates)
+    reasons = Reasons(opened.search, *about) if explain else None
+    rows = []
+    for rank, answer in enumerate(next(found), 1):
+        entity = words.entity_id(answer.entity)
+        split = opened.split_with(*about, entity)
+        row = {"rank": rank, "entity": answer.entity, "score": answer.score, "known": split is not None, "split": split}
+        if reasons is not None:
+            row["explanation"] = reasons.behind(entity, most=1)[0]
+        rows.append(row)
+    return rows
+
+
+def _print_for_people(answers: list[dict[str, Any]]) -> None:
+    """A line an answer, its name last, since that may be long; below it, if asked for, the rule and the facts."""
+    typer.echo("rank    score  known  answer")
+    for row in answers:
+        cells = f"{row['rank']:>4}", f"{number(row['score']):>7}", f"{row['split'] or '-':<5}", visible(row["entity"])
+        typer.echo("  ".join(cells))
+        if "explanation" in row:
+            for line in row["explanation"].lines()[:2]:
+                typer.echo(f"      {visible(line)}")
+
+
+def _answer_file(
+    model: Path, data: str | None, queries: Path, output: Path | None, top: int, *, new: bool, candidates: str
+) -> None:
+    """Answer query after query; a file is written whole or not at all."""
+    if output is not None:
+        _check_place(output)
+    opened = open_model(model, data)
+    found = answer_all(opened, read_queries(queries, opened.graph.vocabulary), top, new=new, candidates=candidates)
+    if output is None:
+        asked, without = write_answers(opened, found, lambda text: typer.echo(text, nl=False))
+    else:
+        with write_beside(output) as temporary, open_compressed(temporary, like=output) as stream:
+            asked, without = write_answers(opened, found, lambda text: stream.write(text.encode()))
+        _say(f"{counted_queries(asked)} answered in {output}.")
+    if without:
+        note(f"{without:,} of {counted_queries(asked)} have no answer, and no line.")
+
+
+def counted_queries(count: int) -> str:
+    """Say how many.
+
+    >>> counted_queries(1), counted_queries(1200)
+    ('1 query', '1,200 queries')
+    """
+    return "1 query" if count == 1 else f"{count:,} queries"
+
+
+class _OnlyLooking(Exception):
+    """Ends a writing that was only tried."""
+
+
+def _check_place(path: Path) -> None:
+    """Look before the work, not after it, whether its result has a place."""
+    if not path.name:
+        raise OptionError(f"-o must be a file, got {str(path)!r}.")
+    with suppress(_OnlyLooking), write_beside(path):
+        raise _OnlyLooking
+
+
+def _say(text: str) -> None:
+    errors.print(plain(text), highlight=False, soft_wrap=True)

@@ -1,0 +1,140 @@
+"""New facts as a file: TSV, Parquet, JSON lines, and N-Triples, which hold the facts only."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TypeAlias
+from urllib.parse import quote
+
+import polars as pl
+
+from stablerule.cli.model_graph import note
+from stablerule.errors import OptionError, WriteError
+from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
+from stablerule.io.rdf import Shortening
+
+if TYPE_CHECKING:
+    from stablerule.graph import Vocabulary
+
+FORMATS = (".tsv", ".parquet", ".nt", ".jsonl")
+BASE = "urn:stablerule:"
+STEP = " - "  # between the entities of a path
+
+# Writes frames, of which there is at least one, to a temporary file that will be the output.
+Writer: TypeAlias = Callable[[Iterable[pl.DataFrame], Path, Path], None]
+
+
+def format_of(path: Path) -> str:
+    """Return the ending that says the format; another one is an error that says which there are."""
+    _, suffix, compression = split_suffixes(path)
+    if not path.name or suffix not in FORMATS or (suffix == ".parquet" and compression):
+        raise OptionError(
+            f"-o must be a file that ends in one of {', '.join(FORMATS)} ({', '.join(COMPRESSIONS)} behind those that "
+            f"are text), got {str(path)!r}."
+        )
+    return suffix
+
+
+def check_names(words: Vocabulary, output: Path) -> None:
+    """Refuse, before the work, names that the format can't hold."""
+    if format_of(output) != ".tsv":
+        return
+    for names in (words.entities.table, words.relations.table):
+        bad = names.filter(names.str.contains("[\t\r\n]"))
+        if len(bad):
+            raise WriteError(
+                f"{output}: the name {bad[0]!r} has a tab or a line end, which TSV can't hold. "
+                "Write .parquet or .jsonl."
+            )
+
+
+def writer(output: Path, prefixes: Mapping[str, str], base: str) -> Writer:
+    """Give what writes in the format of an output; prefixes and base are for IRIs."""
+    suffix = format_of(output)
+    if suffix == ".parquet":
+        return _write_parquet
+
+    def write(frames: Iterable[pl.DataFrame], temporary: Path, output: Path) -> None:
+        with open_compressed(temporary, like=output) as stream:
+            if suffix == ".tsv":
+                _write_tsv(frames, stream)
+            elif suffix == ".jsonl":
+                _write_jsonl(frames, stream)
+            else:
+                _write_ntriples(frames, stream, Shortening(prefixes), base)
+
+    return write
+
+
+def _write_parquet(frames: Iterable[pl.DataFrame], temporary: Path, output: Path) -> None:
+    pl.concat(list(frames)).write_parquet(temporary)
+
+
+def _write_tsv(frames: Iterable[pl.DataFrame], stream: IO[bytes]) -> None:
+    for i, frame in enumerate(frames):
+        flat = frame.with_columns(pl.col("path").list.join(STEP))
+        stream.write(flat.write_csv(separator="\t", quote_style="never", include_header=i == 0).encode())
+
+
+def _write_jsonl(frames: Iterable[pl.DataFrame], stream: IO[bytes]) -> None:
+    for frame in frames:
+        for row in frame.iter_rows(named=True):
+            stream.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+
+
+def _write_ntriples(frames: Iterable[pl.DataFrame], stream: IO[bytes], names: Shortening, base: str) -> None:
+    left_out = 0
+    for frame in frames:
+        for head, relation, tail in frame.select("head", "relation", "tail").iter_rows():
+            if LITERAL.match(head):  # only as a tail can it be RDF
+                left_out += 1
+                continue
+            line = " ".join((spell(head, names, base), spell_iri(relation, names, base), spell(tail, names, base)))
+            stream.write(f"{line} .\n".encode())
+    if left_out:
+        note(f"{left_out:,} facts with a literal as head were left out: N-Triples can't hold them.")
+
+
+# What is allowed in an IRI besides its delimiters, RFC 3987 without what is rare.
+_FAR = "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef\U00010000-\U0001fffd\U00020000-\U0002fffd"
+_CHARACTER = rf"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@{_FAR}]|%[0-9A-Fa-f]{{2}})"
+IRI = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.\-]*:"
+    rf"(?://(?:[A-Za-z0-9\-._~{_FAR}]|%[0-9A-Fa-f]{{2}})+(?::[0-9]*)?(?=[/?#]|\Z)|(?!//))"
+    rf"(?:{_CHARACTER}|/)*(?:\?(?:{_CHARACTER}|[/?])*)?(?:#(?:{_CHARACTER}|[/?])*)?\Z"
+)
+NOT_IN_A_NAME = re.compile(rf"[^A-Za-z0-9\-._~!$&'()*+,;=:@/{_FAR}]")
+BLANK_NODE = re.compile(r"_:[A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_\-])?\Z")
+LITERAL = re.compile(
+    r'"(?:[^"\\\n\r]|\\[tbnrf"\'\\]|\\u[0-9A-Fa-f]{4})*"'
+    r"(?:@[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\^\^<[A-Za-z][A-Za-z0-9+.\-]*:[A-Za-z0-9\-._~/#]*>)?\Z"
+)
+
+
+def is_iri(name: str) -> bool:
+    """Tell whether a name is an IRI.
+
+    >>> is_iri("https://example.org/New%20York"), is_iri("New York")
+    (True, False)
+    """
+    return IRI.match(name) is not None
+
+
+def spell(name: str, names: Shortening, base: str) -> str:
+    """Write an entity as N-Triples do; what is no IRI, blank node or literal stands percent-encoded under the base.
+
+    >>> spell("New York", Shortening({}), BASE), spell('"12"', Shortening({}), BASE)
+    ('<urn:stablerule:New%20York>', '"12"')
+    """
+    return name if BLANK_NODE.match(name) or LITERAL.match(name) else spell_iri(name, names, base)
+
+
+def spell_iri(name: str, names: Shortening, base: str) -> str:
+    """Write a name as an IRI; prefixes that shortened it are written in full."""
+    full = names.expand(name)
+    if full is not None and is_iri(full):
+        return f"<{full}>"
+    return f"<{base}{NOT_IN_A_NAME.sub(lambda found: quote(found[0], safe=''), name)}>"

@@ -1,0 +1,149 @@
+"""`stablerule evaluate`: how often the right answer comes first."""
+
+from __future__ import annotations
+
+import json as to_text
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stablerule.baselines import load_model
+from stablerule.cli.output import console, errors, plain, print_json, print_table, table
+from stablerule.cli.reading import takes_data
+from stablerule.errors import OptionError
+from stablerule.evaluation import evaluate as judge
+from stablerule.evaluation.evaluating import GRAPHS
+from stablerule.evaluation.metrics import METRICS
+from stablerule.graph import SPLITS, Dataset
+from stablerule.io import write_beside
+from stablerule.reasoning.ranks import FORMS, check_ties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.table import Table
+
+    from stablerule.reasoning import RuleReasoner
+
+STDOUT = Path("-")
+WORST_SHOWN = 5
+HEADINGS = ("MRR", "Hits@1", "Hits@3", "Hits@10")
+
+
+@takes_data
+def evaluate(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")],
+    dataset: Dataset,
+    split: Annotated[
+        str, typer.Option(help=f"The facts to ask about: {', '.join(SPLITS)}. (To cut a single file: --shares.)")
+    ] = "test",
+    ties: Annotated[
+        str, typer.Option(help=f"Rank among equal scores: {', '.join(FORMS)}. A claim uses realistic.")
+    ] = "realistic",
+    graph: Annotated[str, typer.Option(help=f"The facts to answer from: {' or '.join(GRAPHS)}.")] = "train",
+    per_relation: Annotated[bool, typer.Option("--per-relation", help="Show every relation, not the worst.")] = False,
+    json: Annotated[
+        Path | None,
+        typer.Option(help="Also write the result to this file as JSON, in place of one that is there; - prints it."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap intervals.")] = 0,
+) -> None:
+    """Rank the right answers of all queries, from both ends, and say how well they stand."""
+    form = check_ties(ties, "--ties")
+    for option, value, choices in (("--split", split, SPLITS), ("--graph", graph, GRAPHS)):
+        if value not in choices:
+            raise OptionError(f"{option} must be one of {', '.join(choices)}, got {value!r}.")
+    if json is not None and json != STDOUT:
+        _check_file(json)
+    judged = load_model(model)
+    _say_other_data(judged, dataset)
+    found = judge(judged, dataset, split=split, graph=graph, seed=seed)  # type: ignore[arg-type]
+    result = found.to_json(form)
+    if found.in_graph:
+        _note(
+            f"{found.in_graph:,} of the {found.n // 2:,} facts asked about stand in the graph that answers ({graph}): "
+            "their figures say little about new facts."
+        )
+    if json is not None and json != STDOUT:
+        with write_beside(json) as temporary:
+            temporary.write_text(to_text.dumps(result, indent=2) + "\n", encoding="utf-8")
+    if json == STDOUT:
+        print_json(result)
+    else:
+        _print_for_people(result, every_relation=per_relation)
+
+
+class _OnlyLooking(Exception):
+    """Ends a writing that was only tried."""
+
+
+def _check_file(path: Path) -> None:
+    """Look before the work, not after it, whether its result has a place."""
+    if not path.name:
+        raise OptionError(f"--json must be a file, got {str(path)!r}.")
+    with suppress(_OnlyLooking), write_beside(path):
+        raise _OnlyLooking
+
+
+def _say_other_data(model: RuleReasoner, dataset: Dataset) -> None:
+    if model.data_.sha256 != dataset.graph.sha256:
+        _note(
+            f"the model learned from {model.data_.name!r} ({model.data_.facts:,} facts), which is not the train of "
+            f"{dataset.name!r} ({dataset.graph.n_facts:,} facts). Its rules are used on the latter."
+        )
+
+
+def _print_for_people(result: dict[str, Any], *, every_relation: bool) -> None:
+    options, form = result["options"], result["options"]["ties"]
+    console.print(
+        f"[bold]{plain(result['data']['name'])}[/bold], {options['split']}: {result['n']:,} queries, two a fact, "
+        f"answered by {plain(result['model']['method'])} from {options['graph']}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    rows = table("ties", *HEADINGS, right=HEADINGS)
+    for name in (form, *(other for other in FORMS if other != form)):
+        rows.add_row(name, *_numbers(result["forms"][name]))
+        if name == form:
+            bounds = ("-".join(f"{bound:.3f}" for bound in result["intervals"][metric]) for metric in METRICS)
+            rows.add_row(f"  {options['confidence']:.0%} interval", *bounds)
+    _section(rows)
+    _section(_figures("asked for the", result["directions"].items()))
+    _section(_figures("facts at the entity", result["degrees"].items()))
+    worst_first = sorted(result["relations"].items(), key=lambda item: (item[1]["mrr"], item[0]))
+    shown = worst_first if every_relation else worst_first[:WORST_SHOWN]
+    _section(_figures("relation" if len(shown) == len(worst_first) else "worst relations", shown))
+    if len(shown) < len(worst_first):
+        errors.print(
+            f"{len(shown)} of {len(worst_first):,} relations; --per-relation shows all.",
+            highlight=False,
+            soft_wrap=True,
+        )
+    console.print(
+        f"\nA score above the floor: {result['coverage']:.1%} of the right answers. No candidate at all: "
+        f"{result['no_candidate']:.1%} of the queries.\nRanked in {result['seconds']:.1f} s.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _figures(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
+    made = table(title, "queries", *HEADINGS, "covered", right=("queries", *HEADINGS, "covered"))
+    for name, row in rows:
+        made.add_row(plain(name), f"{row['n']:,}", *_numbers(row), f"{row['coverage']:.1%}")
+    return made
+
+
+def _numbers(row: dict[str, float]) -> list[str]:
+    return [f"{row[metric]:.3f}" for metric in METRICS]
+
+
+def _section(rows: Table) -> None:
+    console.print()
+    print_table(rows)
+
+
+def _note(text: str) -> None:
+    errors.print(f"Note: {plain(text)}", highlight=False, soft_wrap=True)

@@ -1,0 +1,56 @@
+"""`stablerule explain`: why an answer was given, or why not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
+from stablerule.cli.output import print_json, visible
+from stablerule.errors import OptionError
+from stablerule.reasoning.answers import number, say_facts
+from stablerule.reasoning.explaining import explain as reasons_for
+from stablerule.reasoning.why_not import why_not
+from stablerule.rules.scored import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def explain(
+    model: ModelArgument,
+    head: Annotated[str, typer.Argument(metavar="HEAD", help="An entity.")],
+    relation: Annotated[str, typer.Argument(metavar="RELATION", help="A relation; ~name is its inverse.")],
+    tail: Annotated[str, typer.Argument(metavar="TAIL", help="The answer to look at.")],
+    data: DataOption = None,
+    top: Annotated[int, typer.Option(help="How many rules to show; 0 shows all.")] = 5,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say which rules lead to an answer, by which facts; or why it is not the first, or none."""
+    if top < 0:
+        raise OptionError(f"--top must be 0 or more, got {top}.")
+    opened = open_model(model, data)
+    reasons = reasons_for(opened.search, head, relation, tail)
+    doubt = why_not(opened.search, head, relation, tail, known=opened.known)
+    words = opened.graph.vocabulary
+    split = opened.split_with(words.entity_id(head), words.relation_id(relation), words.entity_id(tail))
+    if json:
+        print_json(doubt.to_json() | {"split": split, "explanations": [reason.to_json() for reason in reasons]})
+        return
+    if reasons:
+        known = f"a fact of {split}" if split else "not a known fact"
+        _print([f"{say_facts([doubt.triple])}: {doubt.place}, score {number(doubt.score)}, {known}"])
+        shown = reasons[:top] if top else reasons
+        _print(line for reason in shown for line in reason.lines())
+        if len(shown) < len(reasons):
+            typer.echo(f"{counted(len(reasons) - len(shown), 'other rule')}; --top 0 shows all.", err=True)
+        _print(doubt.lines_above())
+    else:
+        _print(doubt.lines())
+
+
+def _print(lines: Iterable[str]) -> None:
+    """Print lines, with what a terminal would obey shown instead."""
+    for line in lines:
+        typer.echo(visible(line))

@@ -1,0 +1,88 @@
+"""A model and the graph that it is asked about, for commands that take a MODEL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from stablerule.baselines import load_model
+from stablerule.cli.output import errors, plain
+from stablerule.datasets import open_dataset
+from stablerule.errors import InputError, StableRuleError
+from stablerule.graph import Dataset, Graph
+
+if TYPE_CHECKING:
+    from stablerule.reasoning import RuleReasoner
+    from stablerule.reasoning.search import Search
+
+ModelArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")]
+DataOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="DATA", help="The graph to look in, if not the one that the model learned from."),
+]
+
+
+@dataclass(frozen=True)
+class ModelOnGraph:
+    """A model, and the dataset whose training facts it answers from."""
+
+    model: RuleReasoner
+    dataset: Dataset
+
+    @property
+    def graph(self) -> Graph:
+        """The facts that rules walk along."""
+        return self.dataset.graph
+
+    @property
+    def search(self) -> Search:
+        """The model's rules, ready for the graph."""
+        return self.model.search(self.graph)
+
+    @cached_property
+    def known(self) -> Graph:
+        """The facts of all splits."""
+        return Graph.build(self.dataset.everything, self.dataset.vocabulary, self.dataset.name)
+
+    def split_with(self, head: int, relation: int, tail: int) -> str | None:
+        """Name the split that has a fact, if any has it."""
+        n = self.graph.n_relations
+        fact = (head, relation, tail) if relation < n else (tail, relation - n, head)
+        for name, part in self.dataset.splits.items():
+            if ((part.heads == fact[0]) & (part.relations == fact[1]) & (part.tails == fact[2])).any():
+                return name
+        return None
+
+
+def open_model(folder: Path, data: str | None) -> ModelOnGraph:
+    """Take up a model with its graph: the one at `data`, or where it says that it learned."""
+    model = load_model(folder)
+    found = ModelOnGraph(model, open_dataset(data) if data is not None else _where_it_learned(model, folder))
+    mark = model.data_
+    if mark.sha256 != found.graph.sha256:
+        note(
+            f"the model learned from {mark.name!r} ({mark.facts:,} facts), which is not the train of "
+            f"{found.dataset.name!r} ({found.graph.n_facts:,} facts). Its rules are used on the latter."
+        )
+    return found
+
+
+def note(text: str) -> None:
+    """Say something beside the result."""
+    errors.print(f"Note: {plain(text)}", highlight=False, soft_wrap=True)
+
+
+def _where_it_learned(model: RuleReasoner, folder: Path) -> Dataset:
+    mark = model.data_
+    learned = f"{folder}: it learned from {mark.name!r} ({mark.facts:,} facts)"
+    cure = "Pass the graph with --data: a name of the catalog, a folder or a file."
+    if mark.source is None:
+        raise InputError(f"{learned}, and does not say where that is. {cure}")
+    try:
+        return open_dataset(mark.source)
+    except StableRuleError as error:
+        raise InputError(f"{learned}, which can't be opened any more ({str(error).rstrip('.')}). {cure}") from error

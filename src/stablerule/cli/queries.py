@@ -1,0 +1,157 @@
+"""Queries from a file, and the table of their answers."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stablerule.errors import ReadError, UnknownName, WriteError
+from stablerule.graph import INVERSE
+from stablerule.io.files import open_bytes
+from stablerule.io.lines import without_line_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from stablerule.cli.model_graph import ModelOnGraph
+    from stablerule.graph import Vocabulary
+    from stablerule.reasoning import Answer
+
+UNKNOWN = "?"
+COLUMNS = ("head", "relation", "tail", "rank", "score", "known", "asked")
+NO_CELL = "\t\r\n"  # what a table with tabs can't hold
+
+
+@dataclass(frozen=True)
+class Query:
+    """One line of a query file: which end is asked for, and the answer that stands there if one does.
+
+    >>> Query("?", "capital_of", "France").asked_as
+    ('France', '~capital_of')
+    """
+
+    head: str
+    relation: str
+    tail: str
+
+    @property
+    def asks_for_head(self) -> bool:
+        """Whether the head is the answer; else the tail is."""
+        return self.head == UNKNOWN
+
+    @property
+    def asked_as(self) -> tuple[str, str]:
+        """What a model is asked: an entity, and a relation that leads away from it."""
+        return (self.tail, inverse_of(self.relation)) if self.asks_for_head else (self.head, self.relation)
+
+    def completed(self, answer: str) -> tuple[str, str, str]:
+        """Put an answer in its place."""
+        return (answer, self.relation, self.tail) if self.asks_for_head else (self.head, self.relation, answer)
+
+
+def inverse_of(relation: str) -> str:
+    """Spell the inverse by name.
+
+    >>> inverse_of("capital_of"), inverse_of("~capital_of")
+    ('~capital_of', 'capital_of')
+    """
+    return relation.removeprefix(INVERSE) if relation.startswith(INVERSE) else INVERSE + relation
+
+
+def read_queries(path: Path, words: Vocabulary) -> Iterator[Query]:
+    """Read queries line by line; blank lines are left out, and a line that is no query is an error that names it."""
+    count = 0
+    with open_bytes(path) as stream:
+        for line, raw in enumerate(stream, 1):
+            text = _decoded(raw, path, line)
+            if text.strip():
+                count += 1
+                yield _query(text, words, path, line)
+    if not count:
+        raise ReadError(f"there is no query in it. {_expected()}", path=path)
+
+
+def answer_all(
+    opened: ModelOnGraph, queries: Iterator[Query], top: int, *, new: bool, candidates: Any
+) -> Iterator[tuple[Query, list[Answer]]]:
+    """Yield each query with its best answers, as they come; `new` leaves out those that are known."""
+    waiting: deque[Query] = deque()
+
+    def asked() -> Iterator[tuple[str, str]]:
+        for query in queries:
+            waiting.append(query)
+            yield query.asked_as
+
+    # One more, since the answer that stands in the file may not be known to the data.
+    found = opened.model.answer(
+        asked(),
+        top + new,
+        graph=opened.graph,
+        known=opened.known if new else (),
+        candidates=candidates,
+    )
+    for answers in found:
+        query = waiting.popleft()
+        kept = [one for one in answers if not (new and query.tail == one.entity and not query.asks_for_head)]
+        yield query, kept[:top]
+
+
+def write_answers(
+    opened: ModelOnGraph, found: Iterator[tuple[Query, list[Answer]]], write: Callable[[str], object]
+) -> tuple[int, int]:
+    """Write a line for each answer; return how many queries there were, and how many have no answer."""
+    words, asked, without = opened.graph.vocabulary, 0, 0
+    for query, answers in found:
+        if not asked:  # not before: an error in the first line should leave nothing behind
+            write("\t".join(COLUMNS) + "\n")
+        asked += 1
+        without += not answers
+        entity, relation = query.asked_as
+        known = set(opened.known.tails(words.entity_id(entity), words.relation_id(relation)).tolist())
+        end = "head" if query.asks_for_head else "tail"
+        for rank, answer in enumerate(answers, 1):
+            is_known = words.entity_id(answer.entity) in known or answer.entity == query.tail != UNKNOWN
+            row = (*query.completed(answer.entity), str(rank), repr(answer.score), "yes" if is_known else "no", end)
+            write("\t".join(map(_cell, row)) + "\n")
+    return asked, without
+
+
+def _cell(text: str) -> str:
+    if any(sign in text for sign in NO_CELL):
+        raise WriteError(f"The name {text!r} has a tab or a line end, which TSV can't hold. Rename it in the data.")
+    return text
+
+
+def _query(text: str, words: Vocabulary, path: Path, line: int) -> Query:
+    fields = text.split("\t")
+    if len(fields) != 3:
+        raise ReadError(f"found {len(fields)} column(s). {_expected()}", path=path, line=line)
+    query = Query(*fields)
+    if "" in fields or query.relation == UNKNOWN or (query.head == UNKNOWN and query.tail == UNKNOWN):
+        raise ReadError(f"found {text!r}. {_expected()}", path=path, line=line)
+    try:
+        words.relation_id(query.relation)
+        for name in (query.head, query.tail):
+            if name != UNKNOWN:
+                words.entity_id(name)
+    except UnknownName as error:
+        raise ReadError(str(error), path=path, line=line) from error
+    return query
+
+
+def _decoded(raw: bytes, path: Path, line: int) -> str:
+    try:
+        text = raw.decode("utf-8-sig" if line == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise ReadError(
+            f"byte {raw[error.start]:#04x} at position {error.start} is not UTF-8. Save the file as UTF-8.",
+            path=path,
+            line=line,
+        ) from error
+    return without_line_end(text)
+
+
+def _expected() -> str:
+    return "Expected head, relation and tail with tabs between them, and ? in place of the head or the tail."

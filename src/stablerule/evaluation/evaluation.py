@@ -1,0 +1,136 @@
+"""What an evaluation found: the rank of every query, and every figure that follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.evaluation.groups import GroupFigures
+from stablerule.evaluation.metrics import METRICS, Figures, by_kind, metric_values, overall
+from stablerule.reasoning.ranks import FORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stablerule.evaluation.bootstrap import Resampling
+    from stablerule.graph import Triples, Vocabulary
+    from stablerule.reasoning.ranks import Ranks, Ties
+
+# Upper bounds of the degree buckets, and their names.
+DEGREES = (0, 3, 10, 30, 100)
+DEGREE_NAMES = ("0", "1-3", "4-10", "11-30", "31-100", ">100")
+DIRECTIONS = ("tail", "head")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """The ranks of n queries, kept, and figures from them on request.
+
+    queries: rows of (head, relation, answer), at first those that ask for a tail, then, with the inverse relation,
+    those that ask for a head; ranks: theirs; degrees: (n,), facts at the entity of each query in the graph that
+    answers; groups: a name for each query, if they were grouped; in_graph: how many of the facts asked about stand in
+    the graph that answers, which should be none; seconds: spent on ranking.
+
+    Figures come in three forms, by what is made of `ties`; a claim uses the realistic one.
+    """
+
+    queries: Triples
+    ranks: Ranks
+    vocabulary: Vocabulary
+    degrees: NDArray[np.int64]
+    groups: Sequence[str] | None
+    in_graph: int
+    resampling: Resampling
+    options: dict[str, Any]
+    data: dict[str, Any]
+    model: dict[str, Any]
+    seconds: float
+
+    @property
+    def n(self) -> int:
+        """Queries, two for each fact."""
+        return len(self.queries)
+
+    @property
+    def mrr(self) -> float:
+        """Mean reciprocal rank over both directions, realistic."""
+        return self.figures().mrr
+
+    @property
+    def coverage(self) -> float:
+        """Share of queries whose answer has a score above the floor."""
+        return float(self.ranks.covered.mean())
+
+    @property
+    def no_candidate(self) -> float:
+        """Share of queries for which nothing is above the floor."""
+        return float((self.ranks.candidates == 0).mean())
+
+    def figures(self, ties: Ties = "realistic") -> Figures:
+        """Return the figures over all queries."""
+        return overall(self._values(ties), self.ranks.covered)
+
+    def by_direction(self, ties: Ties = "realistic") -> dict[str, Figures]:
+        """Figures where the tail is asked for, (h, r, ?), and where the head is, (?, r, t)."""
+        is_inverse = self.queries.relations >= len(self.vocabulary.relations)
+        return self._by(is_inverse.astype(np.int64), DIRECTIONS, ties)
+
+    def by_relation(self, ties: Ties = "realistic") -> dict[str, Figures]:
+        """Figures for each relation, both directions together."""
+        names = list(self.vocabulary.relations)
+        return self._by(self.queries.relations % len(names), names, ties)
+
+    def by_degree(self, ties: Ties = "realistic") -> dict[str, Figures]:
+        """Figures by the number of facts at the query's entity in the graph that answers."""
+        return self._by(np.searchsorted(DEGREES, self.degrees), DEGREE_NAMES, ties)
+
+    def by_group(self, ties: Ties = "realistic") -> GroupFigures | None:
+        """Figures for each group and over groups; None where there are no groups."""
+        if self.groups is None:
+            return None
+        names, kinds = np.unique(np.asarray(self.groups, object), return_inverse=True)
+        return GroupFigures(self._by(kinds.reshape(-1), names.tolist(), ties))
+
+    def intervals(self, ties: Ties = "realistic") -> dict[str, tuple[float, float]]:
+        """Bootstrap interval of each metric, over queries."""
+        low, high = self.resampling.interval(self.resampling.means(self._values(ties)))
+        return {metric: (float(a), float(b)) for metric, a, b in zip(METRICS, low, high, strict=True)}
+
+    def to_json(self, ties: Ties = "realistic") -> dict[str, Any]:
+        """Return everything but the single ranks; `forms` has all three forms, the rest is in the form asked for."""
+        groups = self.by_group(ties)
+        return {
+            **self.figures(ties).metrics,
+            "forms": {form: self.figures(form).metrics for form in FORMS},
+            "directions": _rows(self.by_direction(ties)),
+            "relations": _rows(self.by_relation(ties)),
+            "degrees": _rows(self.by_degree(ties)),
+            "groups": groups.to_json() if groups else None,
+            "coverage": self.coverage,
+            "no_candidate": self.no_candidate,
+            "in_graph": self.in_graph,
+            "intervals": {metric: list(bounds) for metric, bounds in self.intervals(ties).items()},
+            "n": self.n,
+            "options": {**self.options, "ties": ties, **self.resampling.to_json()},
+            "data": self.data,
+            "seconds": self.seconds,
+            "model": self.model,
+        }
+
+    def _values(self, ties: Ties) -> NDArray[np.float64]:
+        return metric_values(self.ranks.form(ties))
+
+    def _by(self, kinds: NDArray[np.integer[Any]], names: Sequence[str], ties: Ties) -> dict[str, Figures]:
+        return by_kind(kinds, names, self._values(ties), self.ranks.covered)
+
+    def __repr__(self) -> str:
+        metrics = ", ".join(f"{name} {value:.3f}" for name, value in self.figures().metrics.items())
+        return f"Evaluation({self.data['name']!r}, {self.options['split']}, {self.n:,} queries, {metrics})"
+
+
+def _rows(figures: dict[str, Figures]) -> dict[str, Any]:
+    return {name: row.to_json() for name, row in figures.items()}

@@ -1,0 +1,158 @@
+"""What can be said of one entity: that s(X, d) holds for some d by name, or for anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stablerule.paths.compiling import compiled
+from stablerule.paths.reach import edges_between
+from stablerule.paths.threads import in_threads
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Adjacency, Graph
+    from stablerule.graph.triples import Ids, Offsets
+
+
+class Traits(NamedTuple):
+    """Traits of a graph by number, and who has them.
+
+    The trait s(X, d) has the place of the block (d, ~s) among the edges, so that its owners are the tails there; after
+    those come the 2R traits s(X, anything), the last of them at the end. keys: (P,) d * 2R + ~s, sorted; owners of
+    trait t stand at owner_offsets[t]:owner_offsets[t + 1], the traits of entity x at offsets[x]:offsets[x + 1].
+    """
+
+    keys: NDArray[np.int64]
+    owner_offsets: Offsets
+    owners: Ids
+    offsets: Offsets
+    traits: Ids
+
+
+class FoundTraits(NamedTuple):
+    """Rules r(X, c) <- trait of X, as columns (n,): r, the trait, c, how often both hold, how often the trait does."""
+
+    heads: Ids
+    traits: Ids
+    constants: Ids
+    support: Ids
+    body_count: Ids
+
+
+def list_traits(graph: Graph) -> Traits:
+    """Number all traits that some entity of a graph has."""
+    relations = 2 * graph.n_relations
+    starts = np.repeat(np.arange(graph.n_entities, dtype=np.int64), graph.degrees)
+    # Where X has an edge s to d, d has an edge ~s to X: one pass over the edges of all d finds all owners.
+    blocks = starts * relations + graph.edge_relations
+    new = np.flatnonzero(np.diff(blocks, prepend=-1))
+    pairs = np.unique(graph.edge_relations.astype(np.int64) * graph.n_entities + starts)
+    wide_owners = (pairs % max(graph.n_entities, 1)).astype(np.int32)
+    wide_offsets = np.searchsorted(pairs, np.arange(relations + 1) * graph.n_entities)
+    owner_offsets = np.concatenate([new, len(blocks) + wide_offsets]).astype(np.int64)
+    owners = np.concatenate([graph.edge_tails, wide_owners])
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=graph.n_entities))]).astype(np.int64)
+    return Traits(blocks[new], owner_offsets, owners, offsets, _turn(owner_offsets, owners, offsets))
+
+
+def trait_numbers(traits: Traits, graph: Graph, relations: Ids, tails: Ids) -> Ids:
+    """Find traits s(X, d) by ids (n,), with d = -1 for anything; one that nobody has is -1."""
+    size, known = 2 * graph.n_relations, len(traits.keys)
+    back = (relations.astype(np.int64) + graph.n_relations) % size
+    keys = tails.astype(np.int64) * size + back
+    at = np.searchsorted(traits.keys, keys)
+    found = np.append(traits.keys, -1)[at] == keys
+    return np.where(tails < 0, known + relations, np.where(found, at, -1)).astype(np.int32)
+
+
+def name_traits(traits: Traits, graph: Graph, numbers: Ids) -> tuple[Ids, Ids]:
+    """Give the relation and the tail of traits back; the tail is -1 for anything."""
+    known, size = len(traits.keys), 2 * graph.n_relations
+    wide = numbers >= known
+    keys = traits.keys[np.where(wide, 0, numbers)] if known else np.zeros(len(numbers), np.int64)
+    relations = np.where(wide, numbers - known, (keys % size + graph.n_relations) % size)
+    return relations.astype(np.int32), np.where(wide, -1, keys // size).astype(np.int32)
+
+
+def count_traits(
+    graph: Graph, traits: Traits, *, min_support: int, min_confidence: float, pessimism: float
+) -> FoundTraits:
+    """Find all rules r(X, c) <- trait of X that hold often enough; r(X, c) is no reason for itself."""
+
+    def count(relation: int) -> tuple[Ids, ...]:
+        return _count(graph.adjacency, graph.n_relations, traits, relation, min_support, min_confidence, pessimism)
+
+    parts = in_threads(count, range(2 * graph.n_relations))
+    heads = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part[0]) for part in parts])
+    columns = (np.concatenate([part[i] for part in parts]) if parts else np.empty(0, np.int32) for i in range(4))
+    return FoundTraits(heads, *columns)
+
+
+@compiled
+def _turn(owner_offsets: Offsets, owners: Ids, offsets: Offsets) -> Ids:
+    """From the owners of traits to the traits of owners, each list sorted."""
+    at = offsets[:-1].copy()
+    traits = np.empty(len(owners), np.int32)
+    for trait in range(len(owner_offsets) - 1):
+        for i in range(owner_offsets[trait], owner_offsets[trait + 1]):
+            traits[at[owners[i]]] = trait
+            at[owners[i]] += 1
+    return traits
+
+
+@compiled
+def _count(
+    g: Adjacency, relations: int, t: Traits, head: int, min_support: int, min_confidence: float, pessimism: float
+) -> tuple[Ids, Ids, Ids, Ids]:
+    known = len(t.keys)
+    wide = known + head
+    heads = t.owners[t.owner_offsets[wide] : t.owner_offsets[wide + 1]]  # who has a fact of the head relation
+    is_head = np.zeros(len(g.offsets) - 1, np.bool_)
+    is_head[heads] = True
+    shared = np.zeros(len(t.owner_offsets) - 1, np.int32)  # heads among the owners of a trait
+    met, n_met = np.empty(len(shared), np.int32), 0
+    for x in heads:
+        for i in range(t.offsets[x], t.offsets[x + 1]):
+            trait = t.traits[i]
+            if shared[trait] == 0:
+                met[n_met] = trait
+                n_met += 1
+            shared[trait] += 1
+    counts = np.zeros(len(g.offsets) - 1, np.int32)
+    found, n_found = np.empty(len(g.offsets) - 1, np.int32), 0
+    size = 0
+    kept = np.empty((4, 1024), np.int32)
+    own = (head + relations) % (2 * relations)
+    for m in range(n_met):
+        trait = met[m]
+        low, high = t.owner_offsets[trait], t.owner_offsets[trait + 1]
+        least = max(min_support, min_confidence * (high - low + pessimism))
+        if shared[trait] < least:  # not even if all of them had one and the same tail
+            continue
+        for i in range(low, high):
+            x = t.owners[i]
+            if is_head[x]:
+                begin, end = edges_between(g, x, head)
+                for edge in range(begin, end):
+                    tail = g.step_tails[edge]
+                    if counts[tail] == 0:
+                        found[n_found] = tail
+                        n_found += 1
+                    counts[tail] += 1
+        for i in range(n_found):
+            tail = found[i]
+            itself = trait == wide or (trait < known and t.keys[trait] == np.int64(tail) * 2 * relations + own)
+            if counts[tail] >= least and not itself:
+                if size == kept.shape[1]:
+                    larger = np.empty((4, 2 * size), np.int32)
+                    larger[:, :size] = kept
+                    kept = larger
+                kept[0, size], kept[1, size] = trait, tail
+                kept[2, size], kept[3, size] = counts[tail], high - low
+                size += 1
+            counts[tail] = 0
+        n_found = 0
+    return kept[0, :size].copy(), kept[1, :size].copy(), kept[2, :size].copy(), kept[3, :size].copy()

@@ -1,0 +1,188 @@
+"""Which aggregation answers best, chosen on facts that the rules did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from stablerule.progress import progress_bar
+from stablerule.reasoning.aggregation import Aggregation
+from stablerule.reasoning.fitting import fit_weights
+from stablerule.reasoning.search import Search
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Graph, Triples
+    from stablerule.graph.triples import Ids
+    from stablerule.reasoning.theory import By, Encoded
+
+ROWS = 64  # the answer and its rivals, for each query that weights are fitted to
+MOST_JUDGED = 3000  # queries
+MOST_OF_A_RELATION = 500  # queries of one relation that weights are fitted to
+FEWEST_TO_CHOOSE = 60  # queries: with fewer there is nothing to choose by
+FEWEST_OF_A_RELATION = 100  # judged queries: with fewer a relation has no way of its own
+CALIBRATING, FEWEST_TO_PART = 0.15, 200  # the share of valid that calibrates, and the fewest facts to part
+RIDGES = (1.0, 4.0, 16.0)
+FIXED = (
+    Aggregation("max_plus"),
+    Aggregation("noisy_or", top=5),
+    Aggregation("noisy_or"),
+    Aggregation("log_count"),
+    Aggregation("count"),
+    Aggregation("binary"),
+)
+BY_SCORE = tuple(replace(way, by="score") for way in FIXED if way.name in ("max_plus", "noisy_or", "count"))
+
+Encode: TypeAlias = Callable[["By"], "Encoded"]
+Result: TypeAlias = "tuple[Aggregation, float | None, NDArray[np.float64]]"  # what was tried, its ridge, 1 / ranks
+
+
+class Queries(NamedTuple):
+    """Questions with their answers by id (n,): heads, relations and inverses, answers."""
+
+    heads: Ids
+    relations: Ids
+    answers: Ids
+
+    @classmethod
+    def both_ways(cls, facts: Triples, relations: int) -> Queries:
+        """Ask each fact for its tail and for its head."""
+        h, r, t = facts.heads, facts.relations, facts.tails
+        return cls(np.concatenate([h, t]), np.concatenate([r, r + np.int32(relations)]), np.concatenate([t, h]))
+
+    def take(self, which: NDArray[np.int64]) -> Queries:
+        """Return some of them."""
+        return Queries(*(column[which] for column in self))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The aggregation that was chosen, and what was tried: name, by, top and MRR of each on the judged queries."""
+
+    aggregation: Aggregation
+    tried: tuple[dict[str, Any], ...]
+    judged: int
+    fitted: int
+    from_training: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "tried": list(self.tried),
+            "judged_queries": self.judged,
+            "fitted_queries": self.fitted,
+            "chosen_on": "training facts, each hidden in turn" if self.from_training else "valid",
+        }
+
+
+def split_valid(valid: Triples | None, seed: int) -> tuple[Triples | None, Triples | None]:
+    """Part valid in two: most of it chooses how to answer, the rest, which chose nothing, may calibrate."""
+    if valid is None or len(valid) < FEWEST_TO_PART:
+        return valid if valid is not None and len(valid) else None, None
+    order = np.random.default_rng([seed, len(valid)]).permutation(len(valid))
+    cut = int(len(order) * CALIBRATING)
+    return valid.take(np.sort(order[cut:])), valid.take(np.sort(order[:cut]))
+
+
+def choose_aggregation(
+    encode: Encode,
+    graph: Graph,
+    valid: Triples | None,
+    known: Graph,
+    *,
+    only: str | None,
+    fixed: Aggregation,
+    seed: int,
+) -> Choice:
+    """Try all aggregations, or `only` one of them, and choose the one with the best realistic MRR.
+
+    Half of the facts fit the weights of `learned`, the other half judge; the weights are then fitted again to all.
+    Without valid facts, training facts serve, each hidden while it is asked for; rather those whose pair has no
+    other link, because the facts that one asks for seldom have one. known: what is true, and no rival.
+    """
+    if only is not None and only != "learned":
+        return Choice(fixed, (), 0, 0, from_training=valid is None)
+    hidden = valid is None or not len(valid)
+    facts = _training_facts(graph, seed) if hidden or valid is None else valid
+    random = np.random.default_rng(seed)
+    queries = _few_of_each(Queries.both_ways(facts.take(random.permutation(len(facts))), graph.n_relations))
+    n = len(queries.heads)
+    order = random.permutation(n)
+    judging, fitting = order[: min(n // 2, MOST_JUDGED)], order[min(n // 2, MOST_JUDGED) :]
+    if n < FEWEST_TO_CHOOSE:
+        return Choice(fixed, (), 0, 0, from_training=hidden)
+    judge = _Judge(graph, queries.take(judging), known, hidden)
+    encoded = encode("confidence")
+    examples = Search(encoded, FIXED[0]).evidence(*queries, known, ROWS, hidden=hidden)
+    ways: list[tuple[Aggregation, float | None]] = [] if only else [(way, None) for way in FIXED]
+    half = examples.take(fitting)
+    ways += [(Aggregation("learned", weights=fit_weights(half, graph, ridge, seed)), ridge) for ridge in RIDGES]
+    if only is None and encoded.rules.to_frame()["score"].null_count() < len(encoded.rules):
+        ways += [(way, None) for way in BY_SCORE]
+    results: list[Result] = []
+    with progress_bar("choosing an aggregation", len(ways)) as advance:
+        for way, used in ways:
+            results.append((way, used, judge.reciprocal_ranks(encode(way.by), way)))
+            advance(1)
+    aggregation = judge.with_relations(max(results, key=_mean), results)
+    if "learned" in (aggregation.name, *aggregation.relations.values()):
+        best_ridge = max((r for r in results if r[0].name == "learned"), key=_mean)[1] or RIDGES[0]
+        aggregation = replace(aggregation, weights=fit_weights(examples, graph, best_ridge, seed))
+    tried = tuple(
+        {"name": w.name, "by": w.by, "top": w.top, "ridge": used, "mrr": round(float(found.mean()), 4)}
+        for w, used, found in results
+    )
+    return Choice(aggregation, tried, len(judging), n, from_training=hidden)
+
+
+def _mean(result: Result) -> float:
+    return float(result[2].mean())
+
+
+class _Judge:
+    """The queries that decide."""
+
+    def __init__(self, graph: Graph, queries: Queries, known: Graph, hidden: bool) -> None:
+        self.graph, self.queries, self.known, self.hidden = graph, queries, known, hidden
+
+    def reciprocal_ranks(self, encoded: Encoded, way: Aggregation) -> NDArray[np.float64]:
+        ranks = Search(encoded, way).rank(*self.queries, self.known, hidden=self.hidden)
+        return 1 / ranks.form("realistic")
+
+    def with_relations(self, best: Result, results: list[Result]) -> Aggregation:
+        """Give a relation another way where that is better there by more than two standard errors."""
+        way, _, usual = best
+        own: dict[str, Any] = {}
+        for relation in np.unique(self.queries.relations).tolist():
+            here = np.flatnonzero(self.queries.relations == relation)
+            if len(here) < FEWEST_OF_A_RELATION:
+                continue
+            # Another `by` or `top` would need rules of other weights: those are common to all relations.
+            rivals = [r for r in results if (r[0].by, r[0].top) == (way.by, way.top) and r[0].name != way.name]
+            for other, _, found in sorted(rivals, key=lambda r: -float(r[2][here].mean())):
+                gain = found[here] - usual[here]
+                if gain.mean() > 2 * gain.std() / np.sqrt(len(here)):
+                    own[self.graph.vocabulary.relation_name(relation)] = other.name
+                break
+        weights = next((r[0].weights for r in results if r[0].weights), {})
+        return replace(way, relations=own, weights=way.weights or weights)
+
+
+def _few_of_each(queries: Queries) -> Queries:
+    """Leave out what is beyond the first hundreds of queries of a relation."""
+    order = np.argsort(queries.relations, kind="stable")
+    ranked = queries.relations[order]
+    kept = order[np.arange(len(order)) - np.searchsorted(ranked, ranked) < MOST_OF_A_RELATION]
+    return queries.take(np.sort(kept))
+
+
+def _training_facts(graph: Graph, seed: int) -> Triples:
+    """Take some facts of the graph, first those whose pair has no other link."""
+    random = np.random.default_rng(seed)
+    facts = graph.triples.take(random.permutation(graph.n_facts)[: 8 * MOST_JUDGED])
+    links = np.array([len(graph.relations_between(int(h), int(t))) for h, _, t in facts.rows], np.int64)
+    return facts.take(np.argsort(links, kind="stable")[:MOST_JUDGED])

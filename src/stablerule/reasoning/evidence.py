@@ -1,0 +1,129 @@
+"""The evidence for each candidate in a few numbers, which `learned` weighs.
+
+Three kinds of reasons are kept apart: chains; traits of the query's head that name the candidate; traits of the
+candidate that point to the query's head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stablerule.paths.compiling import compiled
+from stablerule.reasoning.firings import N_CANDIDATES, N_CHAINS, N_FIRINGS, N_TRAITS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph.triples import Ids
+    from stablerule.reasoning.firings import Firings
+    from stablerule.reasoning.theory import Theory
+
+BEST = 4  # how many of the best rules of a kind count apart
+KINDS = ("chains", "traits of the head", "traits of the candidate")
+_OF_A_KIND = ("together", *(f"best {i + 1}" for i in range(BEST)))
+
+# `together` is -log(1 - noisy-or); then come the numbers that are made of those before.
+COLUMNS = (
+    *(f"{kind}: {part}" for kind in KINDS for part in _OF_A_KIND),
+    "chains: weighted paths",
+    "chains: weighted log paths",
+    "log facts with this tail",
+    "log edges",
+    *(f"log {kind}: together" for kind in KINDS),
+    "log chains: weighted paths",
+    "log chains: weighted log paths",
+    *(f"log odds {kind}: best 1" for kind in KINDS),
+)
+GATHERED = len(KINDS) * len(_OF_A_KIND) + 2
+PATHS, LOG_PATHS = GATHERED - 2, GATHERED - 1
+LEAST = 1e-4  # the odds of a kind that has no rule for a candidate
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Evidence for n queries whose answer is known: rows (n, k, columns), the answer's first.
+
+    stand_for: (n, k) how many rivals a row stands for, 0 where there is none; relations: (n,).
+    """
+
+    rows: NDArray[np.float32]
+    stand_for: NDArray[np.float32]
+    relations: Ids
+
+    @property
+    def useful(self) -> NDArray[np.int64]:
+        """Queries whose answer some rule reaches, with a rival: only those say anything about weights."""
+        return np.flatnonzero((self.stand_for[:, 0] > 0) & (self.stand_for[:, 1] > 0))
+
+    def take(self, which: NDArray[np.int64]) -> Examples:
+        """Return some of them."""
+        return Examples(self.rows[which], self.stand_for[which], self.relations[which])
+
+    def __len__(self) -> int:
+        return len(self.relations)
+
+
+@compiled
+def gather(f: Firings, t: Theory, own_slot: int, table: NDArray[np.float32]) -> None:
+    """Fill the first columns of `table` (candidates, COLUMNS), a row for each slot.
+
+    own_slot: the slot of an answer that is a fact of the graph, whose rules count without it; -1 without one.
+    """
+    for slot in range(f.sizes[N_CANDIDATES]):
+        table[slot, :GATHERED] = 0
+    for i in range(f.sizes[N_FIRINGS]):
+        slot, rule = f.slots[i], f.rules[i]
+        weight = t.own_weights[rule] if slot == own_slot else t.weights[rule]
+        if weight <= 0:
+            continue
+        kind = 0 if i < f.sizes[N_CHAINS] else (1 if i < f.sizes[N_TRAITS] else 2)
+        at = kind * (BEST + 1)
+        table[slot, at] -= np.log1p(-weight)
+        left = np.float32(weight)
+        for column in range(at + 1, at + 1 + BEST):
+            here = table[slot, column]
+            if left > here:
+                table[slot, column] = left
+                left = here
+        if kind == 0:
+            table[slot, PATHS] += weight * f.paths[i]
+            table[slot, LOG_PATHS] += weight * np.log1p(f.paths[i])
+
+
+@compiled
+def complete_row(row: NDArray[np.float32], facts: int, edges: int) -> None:
+    """Fill the other columns of one candidate: facts of the relation that end there, edges it has."""
+    row[GATHERED] = np.log1p(facts)
+    row[GATHERED + 1] = np.log1p(edges)
+    at = GATHERED + 2
+    for kind in range(3):
+        row[at + kind] = np.log1p(row[kind * (BEST + 1)])
+        best = max(row[kind * (BEST + 1) + 1], LEAST)
+        row[at + 5 + kind] = np.log(best / (1 - best))
+    row[at + 3] = np.log1p(row[PATHS])
+    row[at + 4] = np.log1p(row[LOG_PATHS])
+
+
+@compiled
+def blend(
+    table: NDArray[np.float32],
+    entities: Ids,
+    n: int,
+    own_slot: int,
+    popularity: Ids,
+    offsets: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    scores: NDArray[np.float64],
+) -> None:
+    """scores[slot] = weights . columns of the slot, for n candidates; a hidden answer has an edge less."""
+    for slot in range(n):
+        entity = entities[slot]
+        edges = offsets[entity + 1] - offsets[entity] - (slot == own_slot)
+        complete_row(table[slot], popularity[entity], edges)
+        total = 0.0
+        for column in range(len(weights)):
+            total += weights[column] * table[slot, column]
+        scores[slot] = total

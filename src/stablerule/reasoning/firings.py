@@ -1,0 +1,198 @@
+"""Which rules fire for which candidates: the one place where a query meets the rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stablerule.paths.compiling import compiled
+from stablerule.paths.trail import Trail, follow_body, leave, new_trail
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Adjacency
+    from stablerule.graph.triples import Ids
+    from stablerule.reasoning.theory import Theory
+
+MOST_PATHS = 2**31 - 1
+N_CHAINS, N_TRAITS, N_FIRINGS, N_CANDIDATES = range(4)
+
+
+class Firings(NamedTuple):
+    """What fired for one query.
+
+    entities: (c,) the candidates, each by its slot; the firings (f,) say which slot, which rule, by how many paths.
+    sizes: (4,), where the firings of chains end, where those of the head's traits end, where all end; candidates.
+    slot_of: (E,) the slot of an entity, -1 without one.
+    """
+
+    entities: Ids
+    slot_of: Ids
+    slots: Ids
+    rules: Ids
+    paths: Ids
+    sizes: NDArray[np.int64]
+
+
+class Workplace(NamedTuple):
+    """What one thread needs from query to query; memory grows with the entities and with what fires."""
+
+    trail: Trail
+    slot_of: Ids
+    entities: Ids
+    row_of: Ids  # (traits,) where the rules of a trait begin, for the relation asked last
+
+
+def new_workplace(entities: int, traits: int) -> Workplace:
+    """Make room for a graph."""
+    return Workplace(
+        new_trail(entities),
+        np.full(entities, -1, np.int32),
+        np.empty(entities, np.int32),
+        np.full(traits, -1, np.int32),
+    )
+
+
+@compiled
+def no_firings(workplace: Workplace) -> Firings:
+    """Begin with an empty list, which grows."""
+    size = 4096
+    return Firings(
+        workplace.entities,
+        workplace.slot_of,
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+        np.zeros(4, np.int64),
+    )
+
+
+@compiled
+def open_relation(theory: Theory, relation: int, row_of: Ids) -> None:
+    """Note where the rules of each trait begin, for all queries of one relation."""
+    begin, end = theory.trait_starts[relation], theory.trait_starts[relation + 1]
+    for rule in range(end - 1, begin - 1, -1):
+        row_of[theory.rule_traits[rule]] = rule
+
+
+@compiled
+def forget(f: Firings) -> None:
+    """Make ready for another query."""
+    for i in range(f.sizes[N_CANDIDATES]):
+        f.slot_of[f.entities[i]] = -1
+    f.sizes[:] = 0
+
+
+@compiled
+def close_relation(theory: Theory, relation: int, row_of: Ids, f: Firings) -> None:
+    """Undo `open_relation`, and leave nothing of the last query behind."""
+    forget(f)
+    for rule in range(theory.trait_starts[relation], theory.trait_starts[relation + 1]):
+        row_of[theory.rule_traits[rule]] = -1
+
+
+@compiled
+def _grown(f: Firings, wanted: int) -> Firings:
+    size = max(2 * len(f.slots), wanted)
+    slots, rules, paths = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    n = f.sizes[N_FIRINGS]
+    slots[:n], rules[:n], paths[:n] = f.slots[:n], f.rules[:n], f.paths[:n]
+    return Firings(f.entities, f.slot_of, slots, rules, paths, f.sizes)
+
+
+@compiled
+def _add(f: Firings, entity: int, rule: int, paths: int) -> None:
+    slot = f.slot_of[entity]
+    if slot < 0:
+        slot = f.sizes[N_CANDIDATES]
+        f.slot_of[entity] = slot
+        f.entities[slot] = entity
+        f.sizes[N_CANDIDATES] += 1
+    n = f.sizes[N_FIRINGS]
+    f.slots[n], f.rules[n], f.paths[n] = slot, rule, min(paths, MOST_PATHS)
+    f.sizes[N_FIRINGS] = n + 1
+
+
+@compiled
+def fire(
+    g: Adjacency, relations: int, t: Theory, head: int, relation: int, own_tail: int, w: Workplace, f: Firings
+) -> Firings:
+    """Let all rules for (head, relation, ?) fire; `open_relation` was called for the relation.
+
+    own_tail: the answer of a fact of the graph that is asked for as if it were not known; -1 where nothing is hidden.
+    """
+    forget(f)
+    f = _fire_chains(g, relations, t, head, relation, own_tail, w, f)
+    f.sizes[N_CHAINS] = f.sizes[N_FIRINGS]
+    if len(t.rule_traits) > 0:
+        f = _fire_traits(relations, t, head, relation, own_tail, w, f)
+    f.sizes[N_TRAITS] = f.sizes[N_FIRINGS]
+    if len(t.rule_traits) > 0:
+        f = _fire_owners(relations, t, head, relation, f)
+    return f
+
+
+@compiled
+def _fire_chains(
+    g: Adjacency, relations: int, t: Theory, head: int, relation: int, own_tail: int, w: Workplace, f: Firings
+) -> Firings:
+    """From the head along bodies that share their beginnings."""
+    own_relation = relation if own_tail >= 0 else -1
+    leave(w.trail)
+    for rule in range(t.starts[relation], t.starts[relation + 1]):
+        length = t.lengths[rule]
+        n = follow_body(g, relations, head, own_relation, own_tail, t.bodies[rule], length, w.trail)
+        if f.sizes[N_FIRINGS] + n > len(f.slots):
+            f = _grown(f, f.sizes[N_FIRINGS] + n)
+        if length == 1:
+            for i in range(n):
+                _add(f, w.trail.first[i], rule, 1)
+        elif length == 2:
+            for i in range(n):
+                _add(f, w.trail.second[i], rule, w.trail.second_counts[w.trail.second[i]])
+        else:
+            for i in range(n):
+                if w.trail.last_counts[w.trail.last[i]] > 0:
+                    _add(f, w.trail.last[i], rule, w.trail.last_counts[w.trail.last[i]])
+    return f
+
+
+@compiled
+def _fire_traits(
+    relations: int, t: Theory, head: int, relation: int, own_tail: int, w: Workplace, f: Firings
+) -> Firings:
+    """q(X, c) <- trait of X, with X the head: its traits name the candidates."""
+    chains, known = len(t.lengths), len(t.traits.keys)
+    own_key = np.int64(own_tail) * 2 * relations + (relation + relations) % (2 * relations)
+    end = t.trait_starts[relation + 1]
+    for i in range(t.traits.offsets[head], t.traits.offsets[head + 1]):
+        trait = t.traits.traits[i]
+        rule = w.row_of[trait]
+        if rule < 0 or (own_tail >= 0 and trait < known and t.traits.keys[trait] == own_key):
+            continue
+        while rule < end and t.rule_traits[rule] == trait:
+            if f.sizes[N_FIRINGS] == len(f.slots):
+                f = _grown(f, 0)
+            _add(f, t.rule_constants[rule], chains + rule, 1)
+            rule += 1
+    return f
+
+
+@compiled
+def _fire_owners(relations: int, t: Theory, head: int, relation: int, f: Firings) -> Firings:
+    """~q(X, c) <- trait of X, with c the head: whoever has the trait is a candidate."""
+    chains, back = len(t.lengths), (relation + relations) % (2 * relations)
+    low, high = t.trait_starts[back], t.trait_starts[back + 1]
+    at = low + np.searchsorted(t.constants_sorted[low:high], head)
+    while at < high and t.constants_sorted[at] == head:
+        rule = t.by_constant[at]
+        trait = t.rule_traits[rule]
+        begin, stop = t.traits.owner_offsets[trait], t.traits.owner_offsets[trait + 1]
+        if f.sizes[N_FIRINGS] + stop - begin > len(f.slots):
+            f = _grown(f, f.sizes[N_FIRINGS] + stop - begin)
+        for i in range(begin, stop):
+            _add(f, t.traits.owners[i], chains + rule, 1)
+        at += 1
+    return f

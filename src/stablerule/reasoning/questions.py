@@ -1,0 +1,83 @@
+"""Questions by name, and what limits their answers, made ready for a graph."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from stablerule.errors import InputError, OptionError
+from stablerule.graph import Graph, Triples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Vocabulary
+    from stablerule.graph.triples import Ids
+
+T = TypeVar("T")
+Limits: TypeAlias = "Callable[[int], NDArray[np.bool_]] | None"
+
+
+def in_blocks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield lists of at most `size` items, without reading further ahead.
+
+    >>> list(in_blocks("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    rest = iter(items)
+    while block := list(islice(rest, size)):
+        yield block
+
+
+def encode_queries(queries: Iterable[tuple[str, str]], words: Vocabulary) -> tuple[Ids, Ids]:
+    """Turn (head, relation) into ids (n,); an unknown name is an error that says the closest."""
+    heads, relations = [], []
+    for query in queries:
+        if not isinstance(query, (tuple, list)) or len(query) != 2:
+            raise InputError(f"A query must be (head, relation), such as ('Paris', 'capital_of'); got {query!r}.")
+        heads.append(words.entity_id(query[0]))
+        relations.append(words.relation_id(query[1]))
+    return np.array(heads, np.int32), np.array(relations, np.int32)
+
+
+def joined_graph(known: Graph | Iterable[Graph], graph: Graph) -> Graph | None:
+    """Join graphs of known facts by name, in the words of the graph that is asked; what it has no word for is out."""
+    graphs = [known] if isinstance(known, Graph) else list(known)
+    if not graphs:
+        return None
+    if len(graphs) == 1 and graphs[0].vocabulary is graph.vocabulary:
+        return graphs[0]
+    words, parts = graph.vocabulary, []
+    for one in graphs:
+        rows, theirs = one.triples, one.vocabulary
+        entities = words.entities.ids_of(theirs.entities.table)
+        relations = words.relations.ids_of(theirs.relations.table)
+        heads, names, tails = entities[rows.heads], relations[rows.relations], entities[rows.tails]
+        both = (heads >= 0) & (names >= 0) & (tails >= 0)
+        parts.append(Triples(np.stack([heads, names, tails], axis=1)[both]))
+    return Graph.build(Triples.concat(*parts), words)
+
+
+def candidate_limits(candidates: Literal["all", "range"] | Iterable[str], graph: Graph) -> Limits:
+    """Say which entities may be answers, (E,) for each relation id; None is all of them."""
+    if isinstance(candidates, str):
+        if candidates == "all":
+            return None
+        if candidates != "range":
+            raise OptionError(f"Argument 'candidates' must be 'all', 'range' or a list of names, got {candidates!r}.")
+        return lambda relation: _mask(graph.facts(relation)[1], graph.n_entities)
+    ids = np.array([graph.vocabulary.entity_id(name) for name in candidates], np.int32)
+    if not len(ids):
+        raise OptionError("Argument 'candidates' is an empty list: then nothing can be an answer.")
+    mask = _mask(ids, graph.n_entities)
+    return lambda relation: mask
+
+
+def _mask(ids: Ids, size: int) -> NDArray[np.bool_]:
+    mask = np.zeros(size, np.bool_)
+    mask[ids] = True
+    return mask

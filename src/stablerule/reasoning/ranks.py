@@ -1,0 +1,112 @@
+"""Ranks that keep their ties: where the right answer stands, at best and at worst."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from stablerule.errors import InputError, OptionError
+from stablerule.graph.triples import read_only
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Ties: TypeAlias = Literal["realistic", "optimistic", "pessimistic"]
+FORMS: tuple[Ties, ...] = get_args(Ties)
+
+
+class Rank(NamedTuple):
+    """The rank of one answer: `best` if every tie went its way, `worst` if none did."""
+
+    best: int
+    worst: int
+
+    @property
+    def realistic(self) -> float:
+        """The middle of the band, which is the mean over all orders of the ties."""
+        return (self.best + self.worst) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The ranks of the answers to n queries, each as a band.
+
+    best: (n,) int64, 1 + the rivals with a strictly better score; worst: (n,) int64, best + the rivals with the same
+    score; covered: (n,) bool, whether the answer has a score above the floor, which for rules means that one fired for
+    it; candidates: (n,) int64, entities above the floor, other known answers left out.
+
+    A rival is any entity but the answer and the other known answers.
+
+    >>> ranks = Ranks(best=[1, 3], worst=[1, 6], covered=[True, False], candidates=[4, 2])
+    >>> ranks.form("optimistic"), ranks.form("realistic"), ranks.form("pessimistic")
+    (array([1., 3.]), array([1. , 4.5]), array([1., 6.]))
+    """
+
+    best: NDArray[np.int64]
+    worst: NDArray[np.int64]
+    covered: NDArray[np.bool_]
+    candidates: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        size = np.shape(self.best)
+        for field, kinds, dtype in zip(fields(self), ("iu", "iu", "b", "iu"), (int, int, bool, int), strict=True):
+            given = np.asarray(getattr(self, field.name))
+            if given.ndim != 1 or given.shape != size:
+                raise InputError(
+                    f"Ranks must be columns of one length: {field.name!r} has shape {given.shape}, 'best' {size}."
+                )
+            if given.size and given.dtype.kind not in kinds:
+                wanted = "True or False" if dtype is bool else "whole numbers"
+                raise InputError(f"Column {field.name!r} of Ranks must hold {wanted}, got {given.dtype}.")
+            object.__setattr__(self, field.name, read_only(np.array(given, dtype)))
+        self._check_values()
+
+    def _check_values(self) -> None:
+        wrong = (self.best < 1) | (self.worst < self.best) | (self.candidates < self.covered)
+        if wrong.any():
+            at = int(wrong.argmax())
+            found = f"best {self.best[at]}, worst {self.worst[at]}, candidates {self.candidates[at]}"
+            raise InputError(
+                f"Ranks need 1 <= best <= worst, and a covered answer is a candidate; row {at} has {found}, "
+                f"{'covered' if self.covered[at] else 'not covered'}."
+            )
+
+    @classmethod
+    def concat(cls, *parts: Ranks) -> Ranks:
+        """Join several, in their order."""
+        if not parts:
+            return cls.empty()
+        return cls(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)})
+
+    @classmethod
+    def empty(cls) -> Ranks:
+        """No queries."""
+        none = np.empty(0, np.int64)
+        return cls(none, none, none.astype(bool), none)
+
+    def take(self, which: NDArray[Any]) -> Ranks:
+        """Return the rows at these positions, or where this mask is true."""
+        return Ranks(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
+
+    def form(self, ties: Ties) -> NDArray[np.float64]:
+        """(n,): one number for each band. Realistic is the mean of the band, as PyKEEN defines it."""
+        match check_ties(ties):
+            case "optimistic":
+                return self.best.astype(np.float64)
+            case "pessimistic":
+                return self.worst.astype(np.float64)
+            case _:
+                return (self.best + self.worst) / 2.0
+
+    def __len__(self) -> int:
+        return len(self.best)
+
+
+def check_ties(ties: str, what: str = "Argument 'ties'") -> Ties:
+    """Return the name of a form, or say which there are."""
+    for form in FORMS:
+        if form == ties:
+            return form
+    raise OptionError(f"{what} must be one of {', '.join(FORMS)}, got {ties!r}.")

@@ -1,0 +1,144 @@
+"""Rules on a graph, ready for any number of queries: sorted by relation, in threads."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stablerule.graph import Graph, Triples
+from stablerule.paths.threads import in_threads
+from stablerule.reasoning.aggregation import Ways
+from stablerule.reasoning.asking import (
+    Asked,
+    Desk,
+    answer_queries,
+    collect_evidence,
+    evidence_table,
+    rank_queries,
+    score_queries,
+)
+from stablerule.reasoning.evidence import COLUMNS, Examples
+from stablerule.reasoning.firings import new_workplace
+from stablerule.reasoning.ranks import Ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from stablerule.graph.triples import Ids
+    from stablerule.reasoning.aggregation import Aggregation
+    from stablerule.reasoning.theory import Encoded
+
+CHUNK = 512  # queries of one relation that a thread takes at a time
+EVERYBODY = np.empty(0, np.bool_)
+
+
+class Search:
+    """Rules that were made ready for a graph, asked with an aggregation for each relation."""
+
+    def __init__(self, encoded: Encoded, aggregation: Aggregation) -> None:
+        self.encoded = encoded
+        self.graph = encoded.graph
+        self.ways = Ways(aggregation, encoded.graph)
+        self._desks: SimpleQueue[Desk] = SimpleQueue()
+
+    def with_aggregation(self, aggregation: Aggregation) -> Search:
+        """Ask the same rules in another way."""
+        return Search(self.encoded, aggregation)
+
+    def rank(self, heads: Ids, relations: Ids, answers: Ids, known: Graph, *, hidden: bool = False) -> Ranks:
+        """Rank the answer of each query (n,) among all entities, those `known` to be true left out."""
+        out = np.empty((len(heads), 4), np.int64)
+
+        def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
+            found = np.empty((len(rows), 4), np.int64)
+            rank_queries(asked, heads[rows], answers[rows], known.adjacency, desk, hidden, found)
+            out[rows] = found
+
+        self._in_parts(relations, heads, part)
+        best = 1 + out[:, 0]
+        return Ranks(best, best + out[:, 1], out[:, 2] > 0, out[:, 3])
+
+    def answer(
+        self,
+        heads: Ids,
+        relations: Ids,
+        k: int,
+        known: Graph | None = None,
+        allowed: Callable[[int], NDArray[np.bool_]] | None = None,
+    ) -> tuple[Ids, NDArray[np.float64]]:
+        """Return entities (n, k), -1 where there are no more, and their scores; `allowed` limits them by relation."""
+        found, scores = np.full((len(heads), k), -1, np.int32), np.zeros((len(heads), k))
+        left_out = (Graph.build(Triples.empty(), self.graph.vocabulary) if known is None else known).adjacency
+
+        def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
+            entities, values = np.full((len(rows), k), -1, np.int32), np.zeros((len(rows), k))
+            limits = EVERYBODY if allowed is None else allowed(asked.relation)
+            answer_queries(asked, heads[rows], left_out, limits, desk, entities, values)
+            found[rows] = entities
+            scores[rows] = np.where(entities >= 0, self.ways.shown(asked.relation, values), 0)
+
+        self._in_parts(relations, heads, part)
+        return found, scores
+
+    def score(self, heads: Ids, relations: Ids, tails: Ids) -> NDArray[np.float64]:
+        """Return the score of each triple (n,), 0 where no rule reaches its tail."""
+        scores = np.zeros(len(heads))
+
+        def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
+            values = np.empty(len(rows))
+            score_queries(asked, heads[rows], tails[rows], desk, values)
+            scores[rows] = np.where(np.isnan(values), 0, self.ways.shown(asked.relation, values))
+
+        self._in_parts(relations, heads, part)
+        return scores
+
+    def evidence(
+        self, heads: Ids, relations: Ids, answers: Ids, known: Graph, k: int, *, hidden: bool = False
+    ) -> Examples:
+        """Return the evidence for each answer and its rivals, k rows a query."""
+        rows, stand_for = np.zeros((len(heads), k, len(COLUMNS)), np.float32), np.zeros((len(heads), k), np.float32)
+
+        def part(asked: Asked, at: NDArray[np.int64], desk: Desk) -> None:
+            some, counts = np.zeros((len(at), k, len(COLUMNS)), np.float32), np.zeros((len(at), k), np.float32)
+            collect_evidence(asked, heads[at], answers[at], known.adjacency, desk, hidden, some, counts)
+            rows[at], stand_for[at] = some, counts
+
+        self._in_parts(relations, heads, part)
+        return Examples(rows, stand_for, relations)
+
+    def asked(self, relation: int) -> Asked:
+        """Gather what the queries of one relation have in common."""
+        graph = self.graph
+        popularity = np.bincount(graph.facts(relation)[1], minlength=graph.n_entities).astype(np.int32)
+        popular = np.sort(popularity[popularity > 0])
+        how = self.ways.how(relation)
+        return Asked(graph.adjacency, graph.n_relations, self.encoded.theory, relation, how, popularity, popular)
+
+    @contextmanager
+    def _desk(self) -> Iterator[Desk]:
+        """Lend a desk: there are never more of them than threads that worked at one time."""
+        try:
+            desk = self._desks.get_nowait()
+        except Empty:
+            entities, traits = self.graph.n_entities, len(self.encoded.theory.traits.owner_offsets) - 1
+            scores, marked = np.empty(entities), np.zeros(entities, bool)
+            desk = Desk(new_workplace(entities, traits), evidence_table(entities), scores, marked)
+        yield desk
+        self._desks.put(desk)  # after an error it may not be clean, and is not given back
+
+    def _in_parts(self, relations: Ids, heads: Ids, part: Callable[[Asked, NDArray[np.int64], Desk], None]) -> None:
+        """Do the queries relation by relation, those of one head together, in threads."""
+        order = np.lexsort((heads, relations))
+        cuts = np.flatnonzero(np.diff(relations[order])) + 1
+        runs = [run for run in np.split(order, cuts) if len(run)]
+
+        def work(rows: NDArray[np.int64]) -> None:
+            with self._desk() as desk:
+                part(self.asked(int(relations[rows[0]])), rows, desk)
+
+        in_threads(work, [run[i : i + CHUNK] for run in runs for i in range(0, len(run), CHUNK)])

@@ -1,0 +1,202 @@
+"""A RuleSet made ready for one graph: arrays that kernels walk along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from stablerule.graph import INVERSE
+from stablerule.paths.traits import Traits, list_traits, trait_numbers
+from stablerule.rules.scored import PESSIMISM
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Graph
+    from stablerule.graph.triples import Ids, Offsets
+    from stablerule.rules import RuleSet
+
+By = Literal["confidence", "score"]
+CERTAIN = 0.9999  # no rule weighs more: the logarithm of what is left over must exist
+
+
+class Theory(NamedTuple):
+    """Rules by head relation, ready to fire. Chains come first (n,), then those with constants (m,).
+
+    bodies: (n, L), filled with -1, sorted within a head relation, chains of relation q at starts[q]:starts[q + 1].
+    Rules with constants, q(X, c) <- trait of X, stand twice: by trait for the query (X, q, ?), at
+    trait_starts[q]:trait_starts[q + 1] sorted by trait; and by constant for the query (c, ~q, ?), where
+    by_constant lists them sorted by (q, c). weights: (n + m,) what a rule is worth; own_weights: the same when the
+    fact that is asked for is not counted in its support; levels and own_levels: the
+    order of both, equal ones alike, and level_weights the weight of each level.
+    """
+
+    starts: Offsets
+    bodies: Ids
+    lengths: NDArray[np.int64]
+    trait_starts: Offsets
+    rule_traits: Ids
+    rule_constants: Ids
+    by_constant: Ids
+    constants_sorted: Ids
+    weights: NDArray[np.float64]
+    own_weights: NDArray[np.float64]
+    levels: Ids
+    own_levels: Ids
+    level_weights: NDArray[np.float64]
+    traits: Traits
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A theory with the way back: rows[i] is the place of rule i in the RuleSet; turned[i]: it was read backwards."""
+
+    graph: Graph
+    rules: RuleSet
+    theory: Theory
+    rows: NDArray[np.int64]
+    turned: NDArray[np.bool_]
+
+    @property
+    def n_chains(self) -> int:
+        """Rules before those with constants."""
+        return len(self.theory.bodies)
+
+
+def encode_rules(rules: RuleSet, graph: Graph, by: By = "confidence") -> Encoded:
+    """Make rules ready for a graph; one that names what the graph does not have can't fire, and is left out.
+
+    Where no chain concludes ~r, those for r are read backwards, as files of other tools mean them.
+    """
+    frame = rules.to_frame()
+    table = frame.select(
+        pl.int_range(pl.len(), dtype=pl.Int64).alias("row"), *_weights(by), "body", "constant", "body_constant"
+    ).with_columns(head=_relation_ids(frame["head_relation"], graph))
+    table = table.filter(pl.col("head") >= 0)
+    is_chain = pl.col("constant").is_null()
+    chains = _Chains.of(table.filter(is_chain), graph).with_backwards(graph.n_relations).in_order()
+    constants = table.filter(~is_chain)
+    traits = list_traits(graph) if len(constants) else no_traits(graph)
+    named = _Constants.of(constants, graph, traits)
+    by_constant = np.lexsort((named.constants, named.heads)).astype(np.int32)
+    weights = np.clip(np.concatenate([chains.numbers[0], named.numbers[0]]), 0, CERTAIN)
+    own_weights = np.clip(np.concatenate([chains.numbers[1], named.numbers[1]]), 0, CERTAIN)
+    level_weights, levels = np.unique(np.concatenate([weights, own_weights]), return_inverse=True)
+    theory = Theory(
+        starts=_starts(chains.heads, graph),
+        bodies=chains.bodies,
+        lengths=(chains.bodies >= 0).sum(1),
+        trait_starts=_starts(named.heads, graph),
+        rule_traits=named.traits,
+        rule_constants=named.constants,
+        by_constant=by_constant,
+        constants_sorted=named.constants[by_constant],
+        weights=weights,
+        own_weights=own_weights,
+        levels=levels[: len(weights)].astype(np.int32),
+        own_levels=levels[len(weights) :].astype(np.int32),
+        level_weights=level_weights,
+        traits=traits,
+    )
+    rows = np.concatenate([chains.numbers[2], named.numbers[2]]).astype(np.int64)
+    return Encoded(graph, rules, theory, rows, np.append(chains.turned, np.zeros(len(named.heads), bool)))
+
+
+def no_traits(graph: Graph) -> Traits:
+    """Traits where no rule asks for them: nobody has any."""
+    none = np.empty(0, np.int32)
+    return Traits(np.empty(0, np.int64), np.zeros(1, np.int64), none, np.zeros(graph.n_entities + 1, np.int64), none)
+
+
+def _relation_ids(names: pl.Series, graph: Graph) -> pl.Series:
+    """Ids of relations and inverses by name: -1 is none of the graph's, null stays null."""
+    plain = graph.vocabulary.relations.table
+    known = pl.DataFrame({"name": pl.concat([plain, INVERSE + plain])}).with_row_index("id")
+    found = pl.DataFrame({"name": names}).join(known, on="name", how="left", maintain_order="left")
+    return found.select(
+        pl.when(pl.col("name").is_null()).then(None).otherwise(pl.col("id").cast(pl.Int32).fill_null(-1))
+    ).to_series()
+
+
+def _weights(by: By) -> list[pl.Expr]:
+    """What each rule is worth; without the number asked for, the other one. Own: one fact less above and below."""
+    other = "score" if by == "confidence" else "confidence"
+    weight = pl.col(by).fill_null(pl.col(other)).fill_null(0.0)
+    own = (pl.col("support") - 1) / (pl.col("body_count") - 1 + PESSIMISM)
+    return [weight.alias("weight"), (own if by == "confidence" else weight).fill_null(weight).alias("own")]
+
+
+def _numbers(frame: pl.DataFrame) -> NDArray[np.float64]:
+    """(3, n): weight, own weight, row."""
+    return frame.select(pl.col("weight", "own", "row").cast(pl.Float64)).to_numpy().T
+
+
+class _Chains(NamedTuple):
+    heads: Ids
+    bodies: Ids
+    numbers: NDArray[np.float64]
+    turned: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, graph: Graph) -> _Chains:
+        longest = int(frame["body"].list.len().max() or 1)  # type: ignore[arg-type]
+        steps = [
+            _relation_ids(frame["body"].list.get(i, null_on_oob=True), graph).fill_null(-2).to_numpy()
+            for i in range(longest)
+        ]
+        bodies = np.stack(steps, axis=1).astype(np.int32)
+        known = (bodies != -1).all(1)
+        bodies[bodies == -2] = -1
+        heads = frame["head"].to_numpy().astype(np.int32)
+        return cls(heads[known], bodies[known], _numbers(frame)[:, known], np.zeros(int(known.sum()), bool))
+
+    def with_backwards(self, relations: int) -> _Chains:
+        """Add r(X, Y) <- body, read from Y to X, for each ~r that no chain concludes."""
+        back = (self.heads + relations) % (2 * relations)
+        lonely = ~np.isin(back, self.heads)
+        bodies = self.bodies[lonely]
+        lengths = (bodies >= 0).sum(1)
+        # Column j of a body of length n comes from column n - 1 - j; what is beyond its end stays empty.
+        source = lengths[:, None] - 1 - np.arange(bodies.shape[1])
+        turned = (np.take_along_axis(bodies, np.maximum(source, 0), 1) + relations) % (2 * relations)
+        turned[source < 0] = -1
+        return _Chains(
+            np.append(self.heads, back[lonely]).astype(np.int32),
+            np.concatenate([self.bodies, turned]).astype(np.int32),
+            np.concatenate([self.numbers, self.numbers[:, lonely]], axis=1),
+            np.append(self.turned, np.ones(len(bodies), bool)),
+        )
+
+    def in_order(self) -> _Chains:
+        """Sort by head relation, then by body, so that beginnings are shared."""
+        order = np.lexsort((*self.bodies.T[::-1], self.heads))
+        bodies = np.ascontiguousarray(self.bodies[order])
+        return _Chains(self.heads[order], bodies, self.numbers[:, order], self.turned[order])
+
+
+class _Constants(NamedTuple):
+    heads: Ids
+    traits: Ids
+    constants: Ids
+    numbers: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, graph: Graph, traits: Traits) -> _Constants:
+        """Rules q(X, c) <- trait of X, sorted by (q, trait); those whose names the graph lacks are left out."""
+        relations = _relation_ids(frame["body"].list.first(), graph).to_numpy().astype(np.int32)
+        entities, anything = graph.vocabulary.entities, frame["body_constant"].is_null().to_numpy()
+        near, constants = entities.ids_of(frame["body_constant"]), entities.ids_of(frame["constant"])
+        known = (relations >= 0) & (anything | (near >= 0)) & (constants >= 0)
+        numbers = np.full(len(frame), -1, np.int32)
+        numbers[known] = trait_numbers(traits, graph, relations[known], near[known])
+        heads = frame["head"].to_numpy().astype(np.int32)
+        kept = np.flatnonzero(numbers >= 0)
+        order = kept[np.lexsort((constants[kept], numbers[kept], heads[kept]))]
+        return cls(heads[order], numbers[order], constants[order], _numbers(frame)[:, order])
+
+
+def _starts(heads: Ids, graph: Graph) -> Offsets:
+    return np.searchsorted(heads, np.arange(2 * graph.n_relations + 1)).astype(np.int64)

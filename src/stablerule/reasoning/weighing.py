@@ -1,0 +1,121 @@
+"""From the rules that fired to a number and an order for each candidate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stablerule.paths.compiling import compiled
+from stablerule.reasoning.evidence import blend, gather
+from stablerule.reasoning.firings import N_CANDIDATES, N_FIRINGS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Adjacency
+    from stablerule.graph.triples import Ids, Offsets
+    from stablerule.reasoning.firings import Firings
+    from stablerule.reasoning.theory import Theory
+
+AGGREGATIONS = ("count", "log_count", "binary", "noisy_or", "max_plus", "learned")
+COUNT, LOG_COUNT, BINARY, NOISY_OR, MAX_PLUS, LEARNED = range(len(AGGREGATIONS))
+
+
+class How(NamedTuple):
+    """How the queries of one relation are weighed: the aggregation by number, the rules that count for noisy_or
+    (0: all), and the weights of `learned` (columns of evidence,).
+    """
+
+    kind: int
+    top: int
+    weights: NDArray[np.float64]
+
+
+class Lists(NamedTuple):
+    """The levels of the rules that fired, candidate by candidate, the best first, each with a minus sign."""
+
+    offsets: Offsets
+    levels: Ids
+
+
+@compiled
+def weigh(
+    f: Firings,
+    t: Theory,
+    g: Adjacency,
+    how: How,
+    own_slot: int,
+    popularity: Ids,
+    table: NDArray[np.float32],
+    scores: NDArray[np.float64],
+) -> None:
+    """Fill scores[slot] for all candidates; under max_plus that is the best rule's weight, not the whole order."""
+    n = f.sizes[N_CANDIDATES]
+    if how.kind == LEARNED:
+        gather(f, t, own_slot, table)
+        blend(table, f.entities, n, own_slot, popularity, g.offsets, how.weights, scores)
+        return
+    scores[:n] = 0
+    if how.kind == NOISY_OR and how.top > 0:
+        _sum_of_best(f, t, own_slot, how.top, scores)
+        return
+    for i in range(f.sizes[N_FIRINGS]):
+        slot, rule = f.slots[i], f.rules[i]
+        weight = t.own_weights[rule] if slot == own_slot else t.weights[rule]
+        if how.kind == COUNT:
+            scores[slot] += weight * f.paths[i]
+        elif how.kind == LOG_COUNT:
+            scores[slot] += weight * np.log1p(f.paths[i])
+        elif how.kind == BINARY:
+            scores[slot] += weight
+        elif how.kind == NOISY_OR:
+            scores[slot] -= np.log1p(-weight)  # in log space: one minus a product of many small numbers is one
+        else:
+            scores[slot] = max(scores[slot], weight)
+
+
+@compiled
+def _sum_of_best(f: Firings, t: Theory, own_slot: int, top: int, scores: NDArray[np.float64]) -> None:
+    lists = list_levels(f, t, own_slot)
+    for slot in range(f.sizes[N_CANDIDATES]):
+        begin = lists.offsets[slot]
+        for i in range(begin, min(begin + top, lists.offsets[slot + 1])):
+            scores[slot] -= np.log1p(-t.level_weights[-lists.levels[i]])
+
+
+@compiled
+def list_levels(f: Firings, t: Theory, own_slot: int) -> Lists:
+    """Sort the firings by candidate, and those of a candidate by level, the best first."""
+    n = f.sizes[N_CANDIDATES]
+    offsets = np.zeros(n + 1, np.int64)
+    for i in range(f.sizes[N_FIRINGS]):
+        offsets[f.slots[i] + 1] += 1
+    offsets = np.cumsum(offsets)
+    at = offsets[:-1].copy()
+    levels = np.empty(f.sizes[N_FIRINGS], np.int32)
+    for i in range(f.sizes[N_FIRINGS]):
+        slot = f.slots[i]
+        rule = f.rules[i]
+        levels[at[slot]] = -(t.own_levels[rule] if slot == own_slot else t.levels[rule])
+        at[slot] += 1
+    for slot in range(n):
+        levels[offsets[slot] : offsets[slot + 1]].sort()
+    return Lists(offsets, levels)
+
+
+@compiled
+def compare_lists(lists: Lists, a: int, b: int) -> int:
+    """1 where candidate a is better than b under max_plus, -1 where it is worse, 0 where nothing tells them apart.
+
+    The better one has the better best rule, then the better next one; one that has a rule more is better.
+    """
+    i, j = lists.offsets[a], lists.offsets[b]
+    while i < lists.offsets[a + 1] and j < lists.offsets[b + 1]:
+        if lists.levels[i] != lists.levels[j]:
+            return 1 if lists.levels[i] < lists.levels[j] else -1
+        i += 1
+        j += 1
+    if i == lists.offsets[a + 1] and j == lists.offsets[b + 1]:
+        return 0
+    return -1 if i == lists.offsets[a + 1] else 1

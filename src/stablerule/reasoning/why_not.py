@@ -1,0 +1,294 @@
+"""Why an answer was not given, or not first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from stablerule.graph import Graph, Triples
+from stablerule.reasoning.answers import number, say_facts
+from stablerule.reasoning.explaining import Reasons
+from stablerule.reasoning.grounding import Stepping
+from stablerule.reasoning.questions import joined_graph
+from stablerule.reasoning.ranks import Rank
+from stablerule.rules.rule import quote
+from stablerule.rules.scored import counted
+
+if TYPE_CHECKING:
+    from stablerule.reasoning.answers import Explanation, Fact
+    from stablerule.reasoning.search import Search
+    from stablerule.rules import ScoredRule
+
+Reason: TypeAlias = Literal["no rule for the relation", "rules but no path", "outranked", "answer is first"]
+SHOWN = 3  # rules that were tried, answers that stand above, names on a line
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How far one rule gets: `taken` steps of its body from the entity `start`, which is the query's.
+
+    relation: the step that leads nowhere, None where the whole body can be walked but ends elsewhere.
+    reached: how many entities the last step that could be taken leads to (the start itself, if none could); `names`
+    are some of them. A rule with a constant is one step, from the entity that its X stands for. A rule that is used the
+    other way round, because there is none for the inverse, is walked from its Y.
+    """
+
+    rule: ScoredRule
+    start: str
+    taken: int
+    relation: str | None
+    reached: int
+    names: tuple[str, ...]
+
+    @property
+    def outcome(self) -> str:
+        """Say how it ends."""
+        if not self.reached:
+            return f"leads there from {quote(self.start)} only by paths that pass an entity twice"
+        if self.relation is None:
+            return f"leads from {quote(self.start)} to {self._where()}, not there"
+        constants = self.rule.rule.constants
+        to = f" to {quote(constants[1])}" if constants is not None and constants[1] is not None else ""
+        step = f"step {self.taken + 1} of {self.rule.rule.length}"
+        return f"ends at {step}: no {self.relation} from {self._where()}{to}"
+
+    def _where(self) -> str:
+        more = self.reached - len(self.names)
+        return ", ".join(map(quote, self.names)) + (f" and {counted(more, 'other')}" if more else "")
+
+    def __str__(self) -> str:
+        """Say it on one line."""
+        return f"{self.rule.rule}  {self.outcome}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "rule": str(self.rule.rule),
+            "numbers": self.rule.numbers,
+            "start": self.start,
+            "taken": self.taken,
+            "relation": self.relation,
+            "reached": self.reached,
+            "names": list(self.names),
+        }
+
+
+@dataclass(frozen=True)
+class Rival:
+    """An answer that stands above: its score, whether it is a known fact, and the rule with the largest share.
+
+    facts: how many facts of the relation end there, which decides where the rules leave it open.
+    """
+
+    entity: str
+    score: float
+    known: bool
+    facts: int
+    best: Explanation
+
+    def lines(self) -> list[str]:
+        """Say it in a few lines: the answer, the rule, and the facts of one path."""
+        known = "  known" if self.known else ""
+        return [f"{quote(self.entity)}  {number(self.score)}{known}", *self.best.lines()[:2]]
+
+    def __str__(self) -> str:
+        """Say it on one line."""
+        return f"{quote(self.entity)}  {number(self.score)}{'  known' if self.known else ''}  {self.best}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "entity": self.entity,
+            "score": self.score,
+            "known": self.known,
+            "facts": self.facts,
+            "best": self.best.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class WhyNot:
+    """Where a triple stands among the answers to its query, and why not further up.
+
+    known: whether the triple is a known fact; score: 0 where no rule reaches the tail; facts: how many facts of the
+    relation end at the tail. rank: among all entities; rank_among_new: without the other answers that are known.
+    rules: how many there are for the relation; attempts: the best of them that might have led there, where none did.
+    above: the first of the answers that stand above it. best: the rule with the largest share, where one fired.
+    """
+
+    triple: Fact
+    reason: Reason
+    known: bool
+    score: float
+    facts: int
+    rank: Rank
+    rank_among_new: Rank
+    rules: int
+    best: Explanation | None = None
+    attempts: tuple[Attempt, ...] = ()
+    above: tuple[Rival, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether some rule leads to the tail."""
+        return self.best is not None
+
+    def lines(self) -> list[str]:
+        """Say it in a few lines."""
+        what = f"{say_facts([self.triple])} is {'' if self.known else 'not '}a known fact."
+        relation = self.triple[1]
+        match self.reason:
+            case "no rule for the relation":
+                return [what, f"It can't be an answer: there is no rule for {relation} that this graph can use."]
+            case "rules but no path":
+                there = f"It is no answer: none of the {counted(self.rules, 'rule')} for {relation} leads there."
+                tried = "The best that might have:" if self.attempts else "They are all about other entities."
+                steps = [line for one in self.attempts for line in (f"  {one.rule.rule}", f"      {one.outcome}")]
+                return [what, there, tried, *steps]
+            case "answer is first":
+                return [what, f"It is the first answer: {self.place}."]
+            case _:
+                best = self.best.lines()[:2] if self.best is not None else []
+                return [what, f"It is an answer: {self.place}, score {number(self.score)}.", *best, *self.lines_above()]
+
+    @property
+    def place(self) -> str:
+        """The rank in words."""
+        new = self.rank_among_new
+        return _band(self.rank) + (f" ({_band(new)} without other known facts)" if new.best < self.rank.best else "")
+
+    def lines_above(self) -> list[str]:
+        """Say what stands above it."""
+        more = self.rank.best - 1 - len(self.above)
+        found = ["Above it:"] if self.above else []
+        found += [f"  {line}" for one in self.above for line in one.lines()]
+        return [*found, f"  and {counted(more, 'other')}"] if self.above and more else found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "triple": list(self.triple),
+            "reason": self.reason,
+            "found": self.found,
+            "known": self.known,
+            "score": self.score,
+            "facts": self.facts,
+            "rank": list(self.rank),
+            "rank_among_new": list(self.rank_among_new),
+            "rules": self.rules,
+            "best": None if self.best is None else self.best.to_json(),
+            "attempts": [one.to_json() for one in self.attempts],
+            "above": [one.to_json() for one in self.above],
+        }
+
+    def __str__(self) -> str:
+        """Say it in a few lines."""
+        return "\n".join(self.lines())
+
+
+def why_not(search: Search, head: str, relation: str, tail: str, *, known: Graph | None = None) -> WhyNot:
+    """Say where a triple stands and why; `known` are the facts that count as known, the graph's if not given."""
+    words = search.graph.vocabulary
+    return _Doubt(search, words.entity_id(head), words.relation_id(relation), words.entity_id(tail), known).why_not()
+
+
+class _Doubt:
+    """One triple, by ids, that somebody wonders about."""
+
+    def __init__(self, search: Search, head: int, relation: int, tail: int, known: Graph | None) -> None:
+        self.search, self.graph = search, search.graph
+        self.head, self.relation, self.tail = head, relation, tail
+        self.known = search.graph if known is None else joined_graph(known, search.graph) or search.graph
+        self.reasons = Reasons(search, head, relation)
+
+    def why_not(self) -> WhyNot:
+        words, nothing = self.graph.vocabulary, Graph.build(Triples.empty(), self.graph.vocabulary)
+        query = np.array([self.head], np.int32), np.array([self.relation], np.int32), np.array([self.tail], np.int32)
+        rank, rank_among_new = (self._rank(*query, known) for known in (nothing, self.known))
+        best = next(iter(self.reasons.behind(self.tail, most=1)), None)
+        rules, relevant = self._rules()
+        reason: Reason
+        if best is not None:
+            reason = "answer is first" if rank.best == 1 else "outranked"
+        else:
+            reason = "rules but no path" if rules else "no rule for the relation"
+        return WhyNot(
+            triple=(words.entity_name(self.head), words.relation_name(self.relation), words.entity_name(self.tail)),
+            reason=reason,
+            known=self._is_known(self.tail),
+            score=float(self.search.score(*query)[0]),
+            facts=self._facts(self.tail),
+            rank=rank,
+            rank_among_new=rank_among_new,
+            rules=rules,
+            best=best,
+            attempts=tuple(map(self._attempt, relevant)) if reason == "rules but no path" else (),
+            above=self._above(min(SHOWN, rank.best - 1)) if reason == "outranked" else (),
+        )
+
+    def _rank(self, heads: Any, relations: Any, tails: Any, known: Graph) -> Rank:
+        ranks = self.search.rank(heads, relations, tails, known)
+        return Rank(int(ranks.best[0]), int(ranks.worst[0]))
+
+    def _is_known(self, tail: int) -> bool:
+        return bool((self.known.tails(self.head, self.relation) == tail).any())
+
+    def _facts(self, tail: int) -> int:
+        return len(self.graph.tails(tail, self.graph.inverse(self.relation)))
+
+    def _above(self, count: int) -> tuple[Rival, ...]:
+        words = self.graph.vocabulary
+        query = np.array([self.head], np.int32), np.array([self.relation], np.int32)
+        found, scores = self.search.answer(*query, count)
+        return tuple(
+            Rival(
+                words.entity_name(entity),
+                score,
+                self._is_known(entity),
+                self._facts(entity),
+                self.reasons.behind(entity, most=1)[0],
+            )
+            for entity, score in zip(found[0].tolist(), scores[0].tolist(), strict=True)
+        )
+
+    def _rules(self) -> tuple[int, list[int]]:
+        """How many rules answer such a query, and the best of those that might lead to the tail, by number."""
+        theory, back = self.search.encoded.theory, self.graph.inverse(self.relation)
+        chains = np.arange(theory.starts[self.relation], theory.starts[self.relation + 1])
+        of_head = np.arange(theory.trait_starts[self.relation], theory.trait_starts[self.relation + 1])
+        of_tail = np.arange(theory.trait_starts[back], theory.trait_starts[back + 1])
+        count = len(chains) + len(of_head) + len(of_tail)
+        n = len(theory.bodies)
+        of_head = n + of_head[theory.rule_constants[of_head] == self.tail]
+        of_tail = n + of_tail[theory.rule_constants[of_tail] == self.head]
+        relevant = np.concatenate([chains, of_head, of_tail])
+        best = relevant[np.argsort(-theory.weights[relevant], kind="stable")[:SHOWN]]
+        return count, best.tolist()
+
+    def _attempt(self, rule: int) -> Attempt:
+        encoded, words = self.search.encoded, self.graph.vocabulary
+        scored = encoded.rules[int(encoded.rows[rule])]
+        if rule >= encoded.n_chains:
+            # It names the tail or the head, and did not fire: the other one lacks the trait.
+            owner = self.head if words.relation_id(scored.rule.head_relation) == self.relation else self.tail
+            name = words.entity_name(owner)
+            return Attempt(scored, name, 0, scored.rule.body[0], 1, (name,))
+        body = tuple(encoded.theory.bodies[rule, : encoded.theory.lengths[rule]].tolist())
+        levels = [np.array([self.head], np.int32), *Stepping(self.graph, self.head).follow(body)]
+        taken, last = len(levels) - 1, levels[-1]
+        if taken == len(body):
+            last = last[last != self.tail]  # by a path that passes an entity twice, which is none
+        return Attempt(
+            scored,
+            words.entity_name(self.head),
+            taken,
+            words.relation_name(body[taken]) if taken < len(body) else None,
+            len(last),
+            tuple(words.entities.names_of(last[:SHOWN]).to_list()),
+        )
+
+
+def _band(rank: Rank) -> str:
+    return f"rank {rank.best:,}" if rank.best == rank.worst else f"rank {rank.best:,} to {rank.worst:,}"

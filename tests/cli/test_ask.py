@@ -1,0 +1,256 @@
+"""`stablerule ask` as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from stablerule import Dataset, load_model, read_dataset, write_dataset
+from stablerule.cli.main import app
+from stablerule.errors import ReadError, StableRuleError
+
+COUNTRIES = {"France": "Europe", "Spain": "Europe", "Japan": "Asia", "China": "Asia", "Kenya": "Africa"}
+CITIES = {f"{country} {i}": country for country in COUNTRIES for i in range(8)}
+
+
+def world() -> Dataset:
+    facts = [(city, "city_in", country) for city, country in CITIES.items()]
+    facts += [(country, "in_continent", continent) for country, continent in COUNTRIES.items()]
+    located = [(city, "in_continent", COUNTRIES[country]) for city, country in CITIES.items()]
+    return Dataset.from_names("world", train=[*facts, *located[:-8], *located[-6:]], test=located[-8:-6])
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "100"})
+
+
+def fails(*words: str | Path) -> str:
+    result = run(*words)
+    assert isinstance(result.exception, StableRuleError), result.output
+    assert result.stdout == ""
+    return str(result.exception)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data") / "world"
+    write_dataset(world(), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "m"
+    words = ["--method", "tabular", "--max-length", "2", "--set", "walks=20000", "--set", "aggregation=max_plus"]
+    result = run("learn", data, "-o", folder, *words)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> Path:
+    path = tmp_path / "queries.tsv"
+    path.write_text("Kenya 0\tin_continent\t?\n\n?\tcity_in\tFrance\r\nKenya 1\tin_continent\tAfrica\n")
+    return path
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(text.splitlines(), delimiter="\t"))
+
+
+def test_a_table_for_people(model: Path) -> None:
+    result = run("ask", model, "Kenya 0", "in_continent")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    header, first, *_ = result.stdout.splitlines()
+    assert header.split() == ["rank", "score", "known", "answer"]
+    assert first.split()[0] == "1"
+    assert first.split()[2:] == ["test", "Africa"]
+
+
+def test_answers_are_those_of_the_model(model: Path, data: Path) -> None:
+    found = json.loads(run("ask", model, "France 0", "in_continent", "--json", "--top", "3").stdout)
+    graph = read_dataset(data).graph
+    (expected,) = load_model(model).answer([("France 0", "in_continent")], k=3, graph=graph)
+    assert [(row["entity"], row["score"]) for row in found["answers"]] == [(a.entity, a.score) for a in expected]
+    assert [row["rank"] for row in found["answers"]] == list(range(1, len(expected) + 1))
+    assert found["answers"][0] | {"score": 0} == {
+        "rank": 1,
+        "entity": "Europe",
+        "score": 0,
+        "known": True,
+        "split": "train",
+    }
+
+
+def test_reasons_below_the_answers(model: Path) -> None:
+    result = run("ask", model, "Kenya 0", "in_continent", "--top", "1", "--explain")
+    _, answer, rule, facts = result.stdout.splitlines()
+    assert answer.endswith("Africa")
+    assert "in_continent(X, " in rule
+    assert "city_in('Kenya 0', 'Kenya')" in facts
+    (row,) = json.loads(run("ask", model, "Kenya 0", "in_continent", "--top", "1", "--explain", "--json").stdout)[
+        "answers"
+    ]
+    assert ["Kenya 0", "city_in", "Kenya"] in row["explanation"]["groundings"][0]["facts"]
+
+
+def test_from_the_other_end_and_without_known_facts(model: Path) -> None:
+    words: list[str | Path] = ["ask", model, "Africa", "in_continent", "--inverse", "--json", "--top", "20"]
+    found = json.loads(run(*words).stdout)
+    assert found["relation"] == "~in_continent"
+    entities = {row["entity"]: row["known"] for row in found["answers"]}
+    assert entities["Kenya 0"]
+    assert entities["Kenya 5"]
+    fresh = json.loads(run(*words, "--new").stdout)
+    assert not any(row["known"] for row in fresh["answers"])
+    assert not {row["entity"] for row in fresh["answers"]} & {one for one, known in entities.items() if known}
+    same = json.loads(run("ask", model, "Africa", "~in_continent", "--json", "--top", "20").stdout)
+    assert same == found
+    back = run("ask", model, "Kenya 0", "~in_continent", "--inverse", "--json", "--top", "1")
+    assert json.loads(back.stdout)["relation"] == "in_continent"
+
+
+def test_only_entities_of_the_range(model: Path) -> None:
+    words: list[str | Path] = ["ask", model, "France", "city_in", "--inverse", "--json", "--top", "60"]
+    everyone, in_range = (json.loads(run(*words, *more).stdout)["answers"] for more in ([], ["--candidates", "range"]))
+    assert {row["entity"] for row in in_range} <= {row["entity"] for row in everyone} & set(CITIES)
+
+
+def test_no_answer_is_said(model: Path) -> None:
+    result = run("ask", model, "Africa", "city_in")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert "No answer: no rule leads from 'Africa'" in result.stderr
+    assert json.loads(run("ask", model, "Africa", "city_in", "--json").stdout)["answers"] == []
+
+
+def test_a_file_of_queries(model: Path, queries: Path, tmp_path: Path) -> None:
+    result = run("ask", model, "--queries", queries, "--top", "2")
+    assert result.exit_code == 0, result.output
+    rows = table(result.stdout)
+    assert list(rows[0]) == ["head", "relation", "tail", "rank", "score", "known", "asked"]
+    assert rows[0] | {"score": ""} == {
+        "head": "Kenya 0",
+        "relation": "in_continent",
+        "tail": "Africa",
+        "rank": "1",
+        "score": "",
+        "known": "yes",
+        "asked": "tail",
+    }
+    (head, *_) = (row for row in rows if row["asked"] == "head")
+    assert (head["relation"], head["tail"], head["rank"]) == ("city_in", "France", "1")
+    assert {row["rank"] for row in rows} <= {"1", "2"}
+    out = tmp_path / "answers.tsv"
+    written = run("ask", model, "--queries", queries, "--top", "2", "-o", out)
+    assert written.stdout == ""
+    assert "3 queries answered" in written.stderr
+    assert out.read_text() == result.stdout
+    run("ask", model, "--queries", queries, "--top", "2", "-o", tmp_path / "answers.tsv.gz")
+    assert gzip.decompress((tmp_path / "answers.tsv.gz").read_bytes()).decode() == result.stdout
+
+
+def test_new_answers_to_a_file_leave_out_the_one_in_it(model: Path, tmp_path: Path) -> None:
+    # That city 2 lies in Asia is nowhere in the data, but in the file.
+    path = tmp_path / "queries.tsv"
+    path.write_text("Kenya 2\tin_continent\tAsia\n")
+    rows = table(run("ask", model, "--queries", path, "--top", "5").stdout)
+    assert {row["tail"] for row in rows if row["known"] == "yes"} >= {"Africa"}
+    assert all(row["known"] == "yes" for row in rows if row["tail"] == "Asia")
+    fresh = table(run("ask", model, "--queries", path, "--top", "5", "--new").stdout)
+    assert not {"Asia", "Africa"} & {row["tail"] for row in fresh}
+
+
+def test_queries_without_an_answer_are_counted(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "queries.tsv"
+    path.write_text("Africa\tcity_in\t?\nFrance 0\tin_continent\t?\n")
+    result = run("ask", model, "--queries", path)
+    assert "1 of 2 queries have no answer" in result.stderr
+    assert {row["head"] for row in table(result.stdout)} == {"France 0"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        (b"", None, "there is no query in it"),
+        (b"\n\n", None, "there is no query in it"),
+        (b"France 0\tin_continent\t?\nFrance 0\tin_continent\n", 2, "found 2 column(s)"),
+        (b"a\tb\tc\td\n", 1, "found 4 column(s)"),
+        (b"France 0\t\t?\n", 1, "Expected head, relation and tail"),
+        (b"?\tin_continent\t?\n", 1, "Expected head, relation and tail"),
+        (b"France 0\t?\tEurope\n", 1, "Expected head, relation and tail"),
+        (b"Frnce\tin_continent\t?\n", 1, "No entity 'Frnce' among 48 entities. Closest: 'France'"),
+        (b"?\tin_continent\tEurop\n", 1, "Closest: 'Europe'"),
+        (b"France 0\tin_continentt\t?\n", 1, "Closest: 'in_continent'"),
+        (b"\n\xff\tin_continent\t?\n", 2, "is not UTF-8"),
+    ],
+)
+def test_bad_lines_are_named(model: Path, tmp_path: Path, text: bytes, line: int | None, what: str) -> None:
+    path, out = tmp_path / "queries.tsv", tmp_path / "out.tsv"
+    path.write_bytes(text)
+    result = run("ask", model, "--queries", path, "-o", out)
+    assert isinstance(result.exception, ReadError)
+    assert what in str(result.exception)
+    assert result.exception.line == line
+    assert os.listdir(tmp_path) == ["queries.tsv"]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "queries.tsv"
+    path.write_bytes(b"\xef\xbb\xbfFrance 0\tin_continent\t?\n")
+    assert table(run("ask", model, "--queries", path).stdout)[0]["head"] == "France 0"
+
+
+def test_what_makes_no_sense_is_refused(model: Path, queries: Path, tmp_path: Path) -> None:
+    assert "--top must be at least 1, got 0" in fails("ask", model, "France 0", "in_continent", "--top", "0")
+    assert "--candidates must be one of all, range" in fails("ask", model, "France", "city_in", "--candidates", "x")
+    assert "Closest: 'France'" in fails("ask", model, "Frnce", "in_continent")
+    assert "Closest: 'in_continent'" in fails("ask", model, "France", "in_continnt")
+    assert "Say what to ask" in fails("ask", model)
+    assert "Say what to ask" in fails("ask", model, "France")
+    assert "-o is for the answers to a file" in fails("ask", model, "France", "city_in", "-o", tmp_path / "out.tsv")
+    assert "leave HEAD out" in fails("ask", model, "France", "--queries", queries)
+    assert "leave --json out" in fails("ask", model, "--queries", queries, "--json")
+    assert "no such file" in fails("ask", model, "--queries", tmp_path / "none.tsv")
+    assert "does not exist. Make it first" in fails("ask", model, "--queries", queries, "-o", tmp_path / "no" / "o.tsv")
+    assert "-o must be a file" in fails("ask", model, "--queries", queries, "-o", "")
+    assert "no such folder" in fails("ask", tmp_path / "nowhere", "France", "city_in")
+
+
+def test_names_that_a_table_with_tabs_can_not_hold(model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "odd.csv"
+    data.write_text('head,relation,tail\n"Lyon",city_in,"Fra\tnce"\n"Fra\tnce",in_continent,"Eu\trope"\n')
+    path = tmp_path / "queries.tsv"
+    path.write_text("Lyon\tin_continent\t?\n")
+    result = run("ask", model, "--queries", path, "--data", data, "-o", tmp_path / "out.tsv")
+    assert "has a tab or a line end" in str(result.exception)
+    assert not (tmp_path / "out.tsv").exists()
+
+
+def test_another_graph_is_asked_and_noted(model: Path, tmp_path: Path) -> None:
+    facts = [("Minas Tirith", "city_in", "Gondor"), ("Gondor", "in_continent", "Middle-earth")]
+    write_dataset(Dataset.from_names("other", train=facts), tmp_path / "other")
+    result = run("ask", model, "Minas Tirith", "in_continent", "--data", tmp_path / "other")
+    assert result.stdout.splitlines()[1].endswith("Middle-earth")
+    assert "the model learned from 'world' (83 facts), which is not the train of 'other' (2 facts)" in result.stderr
+
+
+def test_a_graph_that_is_gone(model: Path, tmp_path: Path) -> None:
+    saved = load_model(model)
+    saved.save(tmp_path / "lost", source=str(tmp_path / "gone"))
+    message = fails("ask", tmp_path / "lost", "France", "in_continent")
+    assert "it learned from 'world' (83 facts), which can't be opened any more" in message
+    assert "Pass the graph with --data" in message
+    saved.data_ = type(saved.data_)(**{**vars(saved.data_), "source": None})
+    saved.save(tmp_path / "homeless")
+    assert "does not say where that is. Pass the graph with --data" in fails(
+        "ask", tmp_path / "homeless", "France", "in_continent"
+    )
+    assert "no such file or folder" in fails("ask", model, "France", "in_continent", "--data", tmp_path / "none")

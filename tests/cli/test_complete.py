@@ -1,0 +1,338 @@
+"""`stablerule complete` as a user types it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+from stablerule import Dataset, Tabular, households, load_model, read_dataset, write_dataset
+from stablerule.cli.completion_files import BASE, spell, spell_iri
+from stablerule.cli.completion_parts import Parts
+from stablerule.cli.main import app
+from stablerule.errors import StableRuleError
+from stablerule.graph import Graph
+from stablerule.io.rdf import Shortening
+from stablerule.reasoning.completing import Completion, complete
+
+SCHEMA = ["head", "relation", "tail", "score", "rule", "path"]
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "80"})
+
+
+def works(*words: str | Path) -> Result:
+    result = run(*words)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert result.stdout == ""
+    return result
+
+
+def fails(*words: str | Path) -> str:
+    result = run(*words)
+    assert isinstance(result.exception, StableRuleError), result.output
+    return str(result.exception)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data") / "families"
+    write_dataset(households(families=4, seed=0).dataset, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "m"
+    dataset = read_dataset(data)
+    Tabular(walks=20_000, max_length=2).fit(dataset.graph).save(folder, source=str(data))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("calibrated")
+    dataset = households(seed=0).dataset
+    write_dataset(dataset, folder / "data")
+    dataset = read_dataset(folder / "data")
+    Tabular(walks=20_000, max_length=2).fit(dataset.graph, dataset.valid).save(
+        folder / "m", source=str(folder / "data")
+    )
+    return folder / "m"
+
+
+def expected_facts(model: Path, data: Path, **options: Any) -> list[tuple[str, str, str]]:
+    dataset = read_dataset(data)
+    known = Graph.build(dataset.everything, dataset.vocabulary)
+    search = load_model(model).search(dataset.graph)
+    return [(fact.head, fact.relation, fact.tail) for fact in complete(search, known=known, **options)]
+
+
+def read_tsv(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, separator="\t", quote_char=None)
+
+
+def test_a_table_of_new_facts(model: Path, data: Path, tmp_path: Path) -> None:
+    result = works("complete", model, "-o", tmp_path / "new.tsv")
+    found = read_tsv(tmp_path / "new.tsv")
+    assert found.columns == SCHEMA
+    assert found.select("head", "relation", "tail").rows() == expected_facts(model, data)
+    assert f"{len(found):,} new facts" in result.stderr
+    assert found["path"].str.contains(" - ").all()
+    assert os.listdir(tmp_path) == ["new.tsv"]
+
+
+def test_options_say_which(model: Path, data: Path, tmp_path: Path) -> None:
+    place = tmp_path / "new.parquet"
+
+    def rows(*words: str) -> list[Any]:
+        works("complete", model, "-o", place, "--overwrite", *words)
+        return pl.read_parquet(place).select("head", "relation", "tail").rows()
+
+    assert rows("--top", "5") == expected_facts(model, data, top=5)
+    assert rows("--per-relation", "2") == expected_facts(model, data, per_relation=2)
+    assert rows("--top", "9", "--per-relation", "2") == expected_facts(model, data, top=9, per_relation=2)
+    two = ("sibling_of", "parent_of")
+    assert rows("--relation", two[0], "--relation", two[1]) == expected_facts(model, data, relations=two)
+    chosen = ("--threshold", "0.3", "--per-query", "2", "--candidates", "all", "--domain", "all")
+    assert rows(*chosen) == expected_facts(model, data, threshold=0.3, per_query=2, candidates="all", domain="all")
+
+
+def test_every_format_holds_the_same_facts(model: Path, tmp_path: Path) -> None:
+    for suffix in ("tsv", "parquet", "jsonl", "nt", "tsv.gz"):
+        works("complete", model, "-o", tmp_path / f"new.{suffix}", "--per-relation", "4")
+    frame = pl.read_parquet(tmp_path / "new.parquet")
+    assert frame.schema["path"] == pl.List(pl.String)
+    lines = [json.loads(line) for line in (tmp_path / "new.jsonl").read_text().splitlines()]
+    assert lines == frame.to_dicts()
+    facts = frame.select("head", "relation", "tail").rows()
+    assert read_tsv(tmp_path / "new.tsv").select("head", "relation", "tail").rows() == facts
+    assert gzip.decompress((tmp_path / "new.tsv.gz").read_bytes()) == (tmp_path / "new.tsv").read_bytes()
+    back = read_dataset(tmp_path / "new.nt", base=BASE)
+    assert back.frame("train").rows() == facts
+
+
+def test_a_probability_only_where_the_model_is_calibrated(calibrated: Path, data: Path, tmp_path: Path) -> None:
+    place = tmp_path / "new.parquet"
+    works("complete", calibrated, "-o", place, "--top", "300")
+    found = pl.read_parquet(place)
+    assert found.columns == [*SCHEMA[:4], "probability", *SCHEMA[4:]]
+    assert found["probability"].null_count() == 0
+    assert found["probability"].is_sorted(descending=True)
+    assert found["probability"].is_between(0, 1).all()
+    least = float(np.median(found["probability"].to_numpy()))
+    works("complete", calibrated, "-o", place, "--overwrite", "--min-probability", str(least))
+    assert pl.read_parquet(place)["probability"].min() >= least  # type: ignore[operator]
+    result = works("complete", calibrated, "-o", place, "--overwrite", "--top", "3", "--data", str(data))
+    assert "which is not the train of" in result.stderr
+    assert pl.read_parquet(place).columns == SCHEMA  # on another graph nothing was calibrated
+
+
+class Killed(Exception):
+    """What ends a run in the middle."""
+
+
+def kill_after(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    work = Completion.of
+    done: list[int] = []
+
+    def of(self: Completion, relation: int) -> pl.DataFrame:
+        if len(done) == count:
+            raise Killed
+        done.append(relation)
+        return work(self, relation)
+
+    monkeypatch.setattr(Completion, "of", of)
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "parquet"])
+@pytest.mark.parametrize("words", [[], ["--top", "7"]])
+def test_a_killed_run_goes_on_to_the_same_file(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, words: list[str]
+) -> None:
+    works("complete", model, "-o", tmp_path / f"whole.{suffix}", *words)
+    place = tmp_path / f"new.{suffix}"
+    with monkeypatch.context() as patch:
+        kill_after(patch, 3)
+        assert isinstance(run("complete", model, "-o", place, *words).exception, Killed)
+    parts = tmp_path / f"new.{suffix}.partial"
+    assert sorted(os.listdir(parts)) == ["000000.parquet", "000001.parquet", "000002.parquet", "completion.json"]
+    assert not place.exists()
+    assert "Go on with --resume, or begin again with --overwrite" in fails("complete", model, "-o", place, *words)
+    with monkeypatch.context() as patch:
+        kill_after(patch, 2)
+        assert isinstance(run("complete", model, "-o", place, *words, "--resume").exception, Killed)
+    assert len(os.listdir(parts)) == 6
+    works("complete", model, "-o", place, *words, "--resume")
+    assert place.read_bytes() == (tmp_path / f"whole.{suffix}").read_bytes()
+    assert not parts.exists()
+
+
+def test_a_process_that_is_really_killed_goes_on(model: Path, tmp_path: Path) -> None:
+    place = tmp_path / "new.tsv"
+    script = f"""
+import os, signal
+from stablerule.cli import completion_parts
+add = completion_parts.Parts.add
+def add_and_die(self, relation, frame):
+    add(self, relation, frame)
+    if relation == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+completion_parts.Parts.add = add_and_die
+from stablerule.cli.main import app
+app(["complete", {str(model)!r}, "-o", {str(place)!r}])
+"""
+    ended = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert not place.exists()
+    (tmp_path / "new.tsv.partial" / ".000003.parquet.abc.part").write_text("half")
+    works("complete", model, "-o", place, "--resume")
+    works("complete", model, "-o", tmp_path / "whole.tsv")
+    assert place.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["new.tsv", "whole.tsv"]
+
+
+def test_resuming_something_else_is_refused(
+    model: Path, calibrated: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "new.tsv"
+    with monkeypatch.context() as patch:
+        kill_after(patch, 1)
+        run("complete", model, "-o", place, "--per-query", "4")
+    again = ("complete", model, "-o", place, "--resume")
+    assert "another per-query (then 4, now 10)" in fails(*again)
+    assert "another relation" in fails(*again, "--per-query", "4", "--relation", "sibling_of")
+    assert "another model" in fails("complete", calibrated, "-o", place, "--resume", "--data", str(data))
+    identity = tmp_path / "new.tsv.partial" / "completion.json"
+    identity.write_text("{")
+    assert "is damaged. Begin again with --overwrite" in fails(*again, "--per-query", "4")
+    works("complete", model, "-o", place, "--overwrite")
+    assert os.listdir(tmp_path) == ["new.tsv"]
+
+
+def test_nothing_to_resume(model: Path, tmp_path: Path) -> None:
+    place = tmp_path / "new.tsv"
+    assert "beginning at the beginning" in works("complete", model, "-o", place, "--resume").stderr
+    assert "There is nothing to resume" in fails("complete", model, "-o", place, "--resume")
+
+
+def test_a_damaged_part_is_told(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "new.tsv"
+    with monkeypatch.context() as patch:
+        kill_after(patch, 2)
+        run("complete", model, "-o", place)
+    (tmp_path / "new.tsv.partial" / "000001.parquet").write_bytes(b"half")
+    message = fails("complete", model, "-o", place, "--resume")
+    assert "000001.parquet: is damaged. Remove it, and go on with --resume" in message
+    assert not place.exists()
+
+
+def test_an_interrupted_write_leaves_what_was_there(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "new.tsv"
+    place.write_text("old")
+    with monkeypatch.context() as patch:
+
+        def breaks(self: Parts, relation: int) -> pl.DataFrame:
+            raise KeyboardInterrupt
+
+        patch.setattr(Parts, "read", breaks)
+        assert run("complete", model, "-o", place, "--overwrite").exit_code != 0
+    assert place.read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["new.tsv", "new.tsv.partial"]
+    works("complete", model, "-o", place, "--resume")
+    assert place.read_text() != "old"
+
+
+def test_what_makes_no_sense_is_refused(model: Path, data: Path, tmp_path: Path) -> None:
+    place = tmp_path / "new.tsv"
+    ask = ("complete", model, "-o", place)
+    assert "Closest: 'sibling_of'" in fails(*ask, "--relation", "sibling_off")
+    assert "Ask for 'sibling_of'" in fails(*ask, "--relation", "~sibling_of")
+    assert "'threshold' must be" in fails(*ask, "--threshold", "-1")
+    assert "'threshold' must be" in fails(*ask, "--threshold", "nan")
+    assert "'threshold' must be at most 1" in fails(*ask, "--threshold", "1.5")
+    assert "'top' must be a whole number" in fails(*ask, "--top", "0")
+    assert "'per_relation' must be" in fails(*ask, "--per-relation", "-3")
+    assert "'domain' must be" in fails(*ask, "--domain", "everything")
+    assert "needs a calibrated model" in fails(*ask, "--min-probability", "0.5")
+    assert "must be a file that ends in one of" in fails("complete", model, "-o", tmp_path / "new.xlsx")
+    assert "must be a file that ends in one of" in fails("complete", model, "-o", tmp_path / "new.parquet.gz")
+    assert "--base must be an IRI" in fails("complete", model, "-o", tmp_path / "new.nt", "--base", "no iri")
+    assert "Make it first" in fails("complete", model, "-o", tmp_path / "no" / "new.tsv")
+    assert "no such folder" in fails("complete", tmp_path / "nowhere", "-o", place)
+    assert "not the folder of a model" in fails("complete", data, "-o", place)
+    assert os.listdir(tmp_path) == []
+    place.write_text("mine")
+    assert "already exists. Choose another place, or --overwrite it." in fails(*ask)
+    assert place.read_text() == "mine"
+    (tmp_path / "other.tsv.partial").mkdir()
+    (tmp_path / "other.tsv.partial" / "thesis.doc").write_text("mine")
+    assert "holds something else" in fails("complete", model, "-o", tmp_path / "other.tsv", "--overwrite")
+    assert (tmp_path / "other.tsv.partial" / "thesis.doc").exists()
+
+
+def odd_model(folder: Path) -> Path:
+    """Names with what formats stumble over."""
+    people = [f"p\t{i}" for i in range(9)]
+    train = [(p, "lives in", '"Köln"@de') for p in people] + [(p, "speaks", "<de>") for p in people[:6]]
+    train += [("_:b1", "lives in", '"Köln"@de'), ("_:b1", "speaks", "http://x.org/a b")]
+    dataset = Dataset.from_names("odd", train=train)
+    dataset_folder = folder / "odd"
+    write_dataset(dataset, dataset_folder, suffix=".parquet")
+    model = Tabular(walks=500, constant_support=1).fit(read_dataset(dataset_folder).graph)
+    model.save(folder / "odd-model", source=str(dataset_folder))
+    return folder / "odd-model"
+
+
+def test_names_that_formats_stumble_over(tmp_path: Path) -> None:
+    model = odd_model(tmp_path)
+    assert "has a tab or a line end, which TSV can't hold" in fails("complete", model, "-o", tmp_path / "new.tsv")
+    ask = ("complete", model, "--domain", "all", "--candidates", "all")
+    works(*ask, "-o", tmp_path / "new.jsonl")
+    result = works(*ask, "-o", tmp_path / "new.nt")
+    heads = [json.loads(line)["head"] for line in (tmp_path / "new.jsonl").read_text().splitlines()]
+    literals = sum(head.startswith('"') for head in heads)
+    lines = (tmp_path / "new.nt").read_text().splitlines()
+    assert len(lines) == len(heads) - literals > 0
+    if literals:
+        assert f"{literals} facts with a literal as head were left out" in result.stderr
+    assert any("<urn:stablerule:p%09" in line for line in lines)
+    assert any("<urn:stablerule:%3Cde%3E>" in line for line in lines)
+
+
+names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
+iris = st.builds(
+    "".join,
+    st.tuples(st.sampled_from(["http:", "urn:x:", "a:", "http://x", "x:/"]), st.text("/ab:#?%4@[é ]<", max_size=8)),
+)
+
+
+@given(names | iris | st.sampled_from(['"a"', '"a"@en', '"', "_:b", "_:", '"1"^^<http://x/y>', '"\\']))
+def test_whatever_a_name_is_the_line_is_valid(name: str) -> None:
+    ox = pytest.importorskip("pyoxigraph")
+    none = Shortening({})
+    line = f"<x:h> {spell_iri(name, none, BASE)} {spell(name, none, BASE)} ."
+    (triple,) = ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)
+    assert triple.predicate.value == name or triple.predicate.value.startswith(BASE)
+    assert line.count("\n") == 0
+
+
+@given(names, names)
+def test_different_names_stay_different(one: str, other: str) -> None:
+    none = Shortening({})
+    assert (spell(one, none, BASE) == spell(other, none, BASE)) == (one == other)

@@ -1,0 +1,179 @@
+"""`stablerule evaluate` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from stablerule import households, write_dataset
+from stablerule.baselines import load_model
+from stablerule.cli.main import app
+from stablerule.errors import StableRuleError
+from stablerule.evaluation import Evaluation, evaluate
+from stablerule.io import read_dataset
+from stablerule.reasoning import RuleReasoner
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "80"})
+
+
+def fails(*words: str | Path) -> str:
+    result = run(*words)
+    assert isinstance(result.exception, StableRuleError), result.output
+    assert result.stdout == ""
+    return str(result.exception)
+
+
+def judge(model: Path, data: Path) -> Evaluation:
+    loaded: Any = load_model(model)
+    return evaluate(loaded, read_dataset(data))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data") / "families"
+    write_dataset(households(families=3, missing=0.4, seed=0).dataset, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "m"
+    # Few rules and the plainest aggregation, so that some answers stand equal.
+    options = ("walks=20000", "rules_per_relation=20", "constants=false", "aggregation=max_plus")
+    result = run("learn", data, "-o", folder, "--method", "tabular", *(w for o in options for w in ("--set", o)))
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def test_a_table_for_people(model: Path, data: Path) -> None:
+    result = run("evaluate", model, data)
+    assert result.exit_code == 0, result.output
+    expected = judge(model, data)
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("families, test:")
+    assert f"{expected.n:,} queries" in lines[0]
+    assert "answered by tabular from train" in lines[0]
+    realistic, interval, optimistic, pessimistic = lines[3:7]
+    assert realistic.split() == ["realistic", *(f"{value:.3f}" for value in expected.figures().metrics.values())]
+    assert "95% interval" in interval
+    assert optimistic.split()[1] == f"{expected.figures('optimistic').mrr:.3f}"
+    assert pessimistic.split()[1] == f"{expected.figures('pessimistic').mrr:.3f}"
+    for words in ("asked for the", "facts at the entity", "worst relations", "No candidate at all", "Ranked in"):
+        assert words in result.stdout
+    assert f"{expected.coverage:.1%} of the right answers" in result.stdout
+    assert "--per-relation shows all" in result.stderr
+    assert expected.mrr > 0.1
+
+
+def test_every_relation_on_request(model: Path, data: Path) -> None:
+    result = run("evaluate", model, data, "--per-relation")
+    relations = judge(model, data).by_relation()
+    for name, figures in relations.items():
+        (line,) = (line for line in result.stdout.splitlines() if line.startswith(f"{name} "))
+        assert line.split()[1:3] == [f"{figures.n:,}", f"{figures.mrr:.3f}"]
+    assert result.stderr == ""
+
+
+def test_json_to_a_file_and_to_standard_output(model: Path, data: Path, tmp_path: Path) -> None:
+    place = tmp_path / "result.json"
+    place.write_text("an older result")
+    result = run("evaluate", model, data, "--json", place, "--seed", "3")
+    assert "MRR" in result.stdout
+    written = json.loads(place.read_text())
+    printed = run("evaluate", model, data, "--json", "-", "--seed", "3")
+    assert printed.stderr == ""
+    shown = json.loads(printed.stdout)
+    assert shown.pop("seconds") >= 0
+    written.pop("seconds")
+    assert shown == written
+    assert written["options"]["seed"] == 3
+    assert written["model"]["method"] == "tabular"
+    assert written["data"]["sha256"] == read_dataset(data).sha256
+    assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_options_reach_the_evaluator(model: Path, data: Path) -> None:
+    words = ["--split", "valid", "--ties", "optimistic", "--graph", "train+valid", "--json", "-"]
+    result = run("evaluate", model, data, *words)
+    found = json.loads(result.stdout)
+    assert found["options"]["split"] == "valid"
+    assert found["options"]["graph"] == "train+valid"
+    assert found["mrr"] == found["forms"]["optimistic"]["mrr"] >= found["forms"]["realistic"]["mrr"]
+    assert found["in_graph"] == found["n"] // 2
+    assert "facts asked about stand in the graph that answers (train+valid)" in result.stderr
+    lines = run("evaluate", model, data, "--ties", "pessimistic").stdout.splitlines()
+    pessimistic, realistic = float(lines[3].split()[1]), float(lines[5].split()[1])
+    assert pessimistic < realistic
+    assert [line.split()[0] for line in lines[3:7]] == ["pessimistic", "95%", "realistic", "optimistic"]
+
+
+def test_a_single_file_is_cut_by_shares(model: Path, data: Path) -> None:
+    train = next(data.glob("train*"))
+    result = run("evaluate", model, train, "--shares", "0.8,0.1,0.1", "--json", "-")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["n"] > 0
+    assert "the model learned from 'families'" in result.stderr
+    assert "has nothing in test" in fails("evaluate", model, train)
+    assert run("evaluate", model, train, "--shares", "0.8").exit_code == 2
+
+
+def test_other_data_is_noted(model: Path, tmp_path: Path) -> None:
+    write_dataset(households(families=4, seed=9).dataset, tmp_path / "others")
+    result = run("evaluate", model, tmp_path / "others")
+    assert result.exit_code == 0, result.output
+    assert "which is not the train of 'others'" in result.stderr
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "train.tsv").write_text("a\t[red]r\tb\n")
+    (tmp_path / "odd" / "test.tsv").write_text("b\t[red]r\ta\n")
+    assert "[red]r" in run("evaluate", model, tmp_path / "odd").stdout
+
+
+def test_what_makes_no_sense_is_refused(model: Path, data: Path, tmp_path: Path) -> None:
+    assert "--split must be one of train, valid, test, got '0.8,0.1,0.1'" in fails(
+        "evaluate", model, data, "--split", "0.8,0.1,0.1"
+    )
+    assert "--ties must be one of realistic, optimistic, pessimistic" in fails(
+        "evaluate", model, data, "--ties", "mean"
+    )
+    assert "--graph must be one of train, train+valid" in fails("evaluate", model, data, "--graph", "all")
+    assert "'seed' must be a whole number" in fails("evaluate", model, data, "--seed", "-1")
+    assert "no such folder" in fails("evaluate", tmp_path / "nowhere", data)
+    assert "not the folder of a model" in fails("evaluate", data, data)
+    assert run("evaluate", model).exit_code == 2
+
+
+def test_a_bad_place_is_refused_before_any_work(
+    model: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def worked(*_: object, **__: object) -> None:
+        raise AssertionError("too late")
+
+    monkeypatch.setattr(RuleReasoner, "rank", worked)
+    assert "does not exist. Make it first" in fails("evaluate", model, data, "--json", tmp_path / "no" / "r.json")
+    assert "there is a folder of that name" in fails("evaluate", model, data, "--json", tmp_path)
+    assert "--json must be a file" in fails("evaluate", model, data, "--json", "")
+    assert os.listdir(tmp_path) == []
+
+
+def test_nothing_is_written_when_the_work_fails(
+    model: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object, **__: object) -> None:
+        raise StableRuleError("no luck")
+
+    (tmp_path / "old.json").write_text("old")
+    monkeypatch.setattr(RuleReasoner, "rank", breaks)
+    assert fails("evaluate", model, data, "--json", tmp_path / "old.json") == "no luck"
+    assert (tmp_path / "old.json").read_text() == "old"
+    assert os.listdir(tmp_path) == ["old.json"]

@@ -1,0 +1,216 @@
+"""New facts: really new, really the best, and each with a rule and a path that hold."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stablerule import Dataset, Graph, Rule, Tabular, households, load
+from stablerule.errors import OptionError, UnknownRelation
+from stablerule.reasoning import completing
+from stablerule.reasoning.calibration import Calibration, Curve
+from stablerule.reasoning.completing import Completion, NewFact, Wanted, best_facts, complete
+from tests.worlds import random_graph
+
+CURVE = Calibration({"*": Curve((0.0, 1.0), (0.0, 0.5))})
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return households(families=4, seed=0).dataset
+
+
+@pytest.fixture(scope="module")
+def model(dataset: Dataset) -> Tabular:
+    return Tabular(walks=30_000, seed=0, aggregation="max_plus", constant_support=3, per_constant=100).fit(
+        dataset.graph
+    )
+
+
+def everything(dataset: Dataset) -> Graph:
+    return Graph.build(dataset.everything, dataset.vocabulary)
+
+
+def plain_order(fact: NewFact) -> tuple[Any, ...]:
+    probability = -1.0 if fact.probability is None else fact.probability
+    return -probability, -fact.score, fact.relation, fact.head, fact.tail
+
+
+def key(fact: NewFact) -> tuple[str, str, str]:
+    return fact.head, fact.relation, fact.tail
+
+
+def facts_of(dataset: Dataset) -> set[tuple[str, str, str]]:
+    return {row[:3] for part in ("train", "valid", "test") for row in dataset.frame(part).rows()}
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6), st.sampled_from(["range", "all"]), st.sampled_from(["observed", "all"]))
+def test_no_known_fact_and_none_twice(seed: int, candidates: Any, domain: Any) -> None:
+    graph = random_graph(seed)
+    model = Tabular(walks=500, aggregation="noisy_or").fit(graph)
+    found = [key(fact) for fact in complete(model.search(), candidates=candidates, domain=domain)]
+    known = {tuple(row) for row in graph.vocabulary.decode(graph.triples).rows()}
+    assert not known & set(found)
+    assert len(set(found)) == len(found)
+    heads, tails = {row[:2] for row in known}, {row[1:] for row in known}
+    assert domain == "all" or {fact[:2] for fact in found} <= heads
+    assert candidates == "all" or {fact[1:] for fact in found} <= tails
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6), st.integers(1, 30), st.booleans())
+def test_the_best_of_all_are_the_first_of_a_plain_sort(seed: int, top: int, calibrated: bool) -> None:
+    model = Tabular(walks=500, aggregation="noisy_or").fit(random_graph(seed))
+    calibration = CURVE if calibrated else None
+    all_of_them = list(complete(model.search(), calibration=calibration, candidates="all"))
+    expected = sorted(all_of_them, key=plain_order)
+    assert list(complete(model.search(), top=top, calibration=calibration, candidates="all")) == expected[:top]
+    some = list(complete(model.search(), per_relation=top, calibration=calibration, candidates="all"))
+    for relation in ("r0", "r1", "r2"):
+        of_it = [fact for fact in expected if fact.relation == relation]
+        assert [fact for fact in some if fact.relation == relation] == of_it[:top]
+
+
+def test_it_finds_what_answering_finds(model: Tabular, dataset: Dataset) -> None:
+    known = everything(dataset)
+    found = list(complete(model.search(), known=known, relations=["sibling_of"], per_query=3))
+    heads = sorted({fact.head for fact in found})
+    queries = [(head, "sibling_of") for head in heads]
+    answers = model.answer(queries, 3, known=known, candidates="range")
+    expected = {(h, a.entity, a.score) for h, some in zip(heads, answers, strict=True) for a in some}
+    assert {(fact.head, fact.tail, fact.score) for fact in found} == expected
+
+
+def test_known_facts_of_all_splits_are_left_out(model: Tabular, dataset: Dataset) -> None:
+    found = {key(fact) for fact in complete(model.search(), known=everything(dataset))}
+    assert found
+    assert not found & facts_of(dataset)
+    more = {key(fact) for fact in complete(model.search())}
+    assert more & facts_of(dataset)  # held-out facts are among the new ones of train alone
+
+
+def holds(rule: Rule, fact: NewFact, known: set[tuple[str, str, str]]) -> bool:
+    """Walk the path of a fact along a rule, by names."""
+
+    def is_fact(head: str, relation: str, tail: str) -> bool:
+        if relation.startswith("~"):
+            return (tail, relation[1:], head) in known
+        return (head, relation, tail) in known
+
+    if rule.constants is None:
+        ends = (fact.path[0], fact.path[-1])
+        expected = (fact.head, fact.tail)
+        body = rule.body
+        if rule.head_relation != fact.relation:  # a rule for the inverse, read backwards
+            assert rule.head_relation == f"~{fact.relation}"
+            body = tuple(step[1:] if step.startswith("~") else f"~{step}" for step in reversed(rule.body))
+        steps = zip(body, pairwise(fact.path), strict=True)
+        distinct = len(set(fact.path)) == len(fact.path)
+        return ends == expected and distinct and all(is_fact(a, step, b) for step, (a, b) in steps)
+    constant, near = rule.constants
+    owner, other = (fact.head, fact.tail) if rule.head_relation == fact.relation else (fact.tail, fact.head)
+    assert other == constant
+    owner_of_path, d = fact.path
+    return owner == owner_of_path and near in (None, d) and is_fact(owner, rule.body[0], d)
+
+
+@pytest.mark.parametrize("name", ["households", "geography"])
+def test_each_rule_concludes_its_fact_along_its_path(name: str) -> None:
+    dataset = households(families=4, seed=0).dataset if name == "households" else load("geography")
+    model = Tabular(walks=30_000, aggregation="max_plus").fit(dataset.graph)
+    train = {row[:3] for row in dataset.frame("train").rows()}
+    weights = {str(one.rule): one.confidence for one in model.rules}
+    found = list(complete(model.search(), per_relation=60, candidates="all", domain="all"))
+    kinds = set()
+    for fact in found:
+        rule = Rule.parse(fact.rule)
+        kinds.add(rule.constants is None)
+        assert holds(rule, fact, train), fact
+        # Under max_plus the score is the weight of the best rule.
+        assert weights[fact.rule] == pytest.approx(fact.score, abs=1e-4)
+    assert len(found) > 100
+    assert True in kinds
+
+
+def test_a_rule_read_backwards_has_a_path() -> None:
+    train = [(f"p{i}", "born_in", f"c{i}") for i in range(6)] + [(f"c{i}", "in", "F") for i in range(6)]
+    train += [("F", "home_of", f"p{i}") for i in range(4)]
+    dataset = Dataset.from_names("tiny", train=train)
+    from stablerule import RuleSet
+
+    model = Tabular(walks=200).fit(dataset.graph)
+    rules = RuleSet([(Rule("~home_of", ("born_in", "in")), {"support": 4, "body_count": 6})])
+    model.rules_, model._searches = rules, {}
+    found = list(complete(model.search(), relations=["home_of"], candidates="all"))
+    assert [(fact.tail, fact.path) for fact in found] == [(f"p{i}", ("F", f"c{i}", f"p{i}")) for i in (4, 5)]
+    assert found[0].rule == "home_of(Y, X) <- born_in(X, A), in(A, Y)"
+    assert "home_of p4" in str(found[0])
+
+
+def test_thresholds(model: Tabular) -> None:
+    search = model.search()
+    everyone = list(complete(search, calibration=CURVE))
+    least = float(np.median([fact.score for fact in everyone]))
+    assert list(complete(search, calibration=CURVE, threshold=least)) == [f for f in everyone if f.score >= least]
+    likely = list(complete(search, calibration=CURVE, min_probability=0.2))
+    assert likely == [f for f in everyone if f.probability is not None and f.probability >= 0.2]
+    assert 0 < len(likely) < len(everyone)
+
+
+def test_probabilities_only_for_those_that_were_calibrated(model: Tabular, dataset: Dataset) -> None:
+    train = {row[:3] for row in dataset.frame("train").rows()}
+    heads, tails = {fact[:2] for fact in train}, {fact[1:] for fact in train}
+    found = list(complete(model.search(), calibration=CURVE, domain="all", candidates="all", per_relation=200))
+    for fact in found:
+        usual = (fact.head, fact.relation) in heads and (fact.relation, fact.tail) in tails
+        assert fact.probability == (pytest.approx(fact.score / 2) if usual else None)
+    assert {fact.probability is None for fact in found} == {True, False}
+    assert all(fact.probability is None for fact in complete(model.search(), top=5))
+
+
+def test_small_blocks_change_nothing(model: Tabular, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = list(complete(model.search(), per_relation=7))
+    monkeypatch.setattr(completing, "BLOCK", 5)
+    assert list(complete(model.search(), per_relation=7)) == expected
+
+
+def test_frames_join_although_some_are_empty(model: Tabular) -> None:
+    completion = Completion(model.search(), Wanted(threshold=0.999999), calibration=CURVE)
+    frames = [completion.of(relation) for relation in completion.relations]
+    assert all(frame.schema == completion.nothing().schema for frame in frames)
+    assert len(best_facts(completion.nothing(), 3)) == 0
+
+
+def test_what_makes_no_sense_is_refused(model: Tabular) -> None:
+    search = model.search()
+
+    def fails(**options: Any) -> str:
+        with pytest.raises(OptionError) as caught:
+            next(complete(search, **options), None)
+        return str(caught.value)
+
+    for name in ("top", "per_relation", "per_query"):
+        for value in (0, -1, 2.5, True):
+            assert f"'{name}' must be a whole number of at least 1" in fails(**{name: value})
+    for least in (-0.1, float("nan"), float("inf"), "high"):
+        assert "'threshold' must be a number of at least 0" in fails(threshold=least)
+    assert "'threshold' must be at most 1" in fails(threshold=1.5)
+    assert "'min_probability' must be a number between 0 and 1" in fails(min_probability=1.5)
+    assert "needs a calibrated model" in fails(min_probability=0.5)
+    assert "'candidates' must be range or all" in fails(candidates="some")
+    assert "'domain' must be observed or all" in fails(domain="range")
+    assert "Ask for 'sibling_of'" in fails(relations=["~sibling_of"])
+    assert "a list of names" in fails(relations="sibling_of")
+    with pytest.raises(UnknownRelation, match="Closest: 'sibling_of'"):
+        next(complete(search, relations=["sibling_off"]))
+
+
+def test_scores_that_are_sums_may_have_a_threshold_above_1(dataset: Dataset) -> None:
+    model = Tabular(walks=5_000, aggregation="count").fit(dataset.graph)
+    assert all(fact.score >= 1.5 for fact in complete(model.search(), threshold=1.5))
