@@ -190,7 +190,7 @@ def test_ctrl_c_while_walking_ends_at_once(data: Path, tmp_path: Path, method: s
         time.sleep(4)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
     finally:
         process.kill()  # does nothing to one that has ended
     assert process.returncode == 130
