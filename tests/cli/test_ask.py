@@ -9,11 +9,10 @@ import os
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from stablerule import Dataset, load_model, read_dataset, write_dataset
-from stablerule.cli.main import app
-from stablerule.errors import ReadError, StableRuleError
+from stablerule.errors import ReadError
+from tests.terminal import fails, run
 
 COUNTRIES = {"France": "Europe", "Spain": "Europe", "Japan": "Asia", "China": "Asia", "Kenya": "Africa"}
 CITIES = {f"{country} {i}": country for country in COUNTRIES for i in range(8)}
@@ -24,17 +23,6 @@ def world() -> Dataset:
     facts += [(country, "in_continent", continent) for country, continent in COUNTRIES.items()]
     located = [(city, "in_continent", COUNTRIES[country]) for city, country in CITIES.items()]
     return Dataset.from_names("world", train=[*facts, *located[:-8], *located[-6:]], test=located[-8:-6])
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "100"})
-
-
-def fails(*words: str | Path) -> str:
-    result = run(*words)
-    assert isinstance(result.exception, StableRuleError), result.output
-    assert result.stdout == ""
-    return str(result.exception)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +15,17 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from stablerule import Dataset, Tabular, households, load_model, read_dataset, write_dataset
 from stablerule.cli.completion_files import BASE, spell, spell_iri
 from stablerule.cli.completion_parts import Parts
-from stablerule.cli.main import app
-from stablerule.errors import StableRuleError
 from stablerule.graph import Graph
 from stablerule.io.rdf import Shortening
 from stablerule.reasoning.completing import Completion, complete
+from tests.terminal import fails, program, run
 
 SCHEMA = ["head", "relation", "tail", "score", "rule", "path"]
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "80"})
 
 
 def works(*words: str | Path) -> Result:
@@ -39,12 +33,6 @@ def works(*words: str | Path) -> Result:
     assert result.exit_code == 0, (result.output, result.exception)
     assert result.stdout == ""
     return result
-
-
-def fails(*words: str | Path) -> str:
-    result = run(*words)
-    assert isinstance(result.exception, StableRuleError), result.output
-    return str(result.exception)
 
 
 @pytest.fixture(scope="module")
@@ -183,8 +171,8 @@ def test_a_killed_run_goes_on_to_the_same_file(
 
 def test_a_process_that_is_really_killed_goes_on(model: Path, tmp_path: Path) -> None:
     place = tmp_path / "new.tsv"
-    script = f"""
-import os, signal
+    dying = """
+import os
 from stablerule.cli import completion_parts
 add = completion_parts.Parts.add
 def add_and_die(self, relation, frame):
@@ -192,10 +180,9 @@ def add_and_die(self, relation, frame):
     if relation == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 completion_parts.Parts.add = add_and_die
-from stablerule.cli.main import app
-app(["complete", {str(model)!r}, "-o", {str(place)!r}])
 """
-    ended = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
+    command = program("complete", model, "-o", place, before=dying)
+    ended = subprocess.run(command, check=False, capture_output=True)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert not place.exists()
     (tmp_path / "new.tsv.partial" / ".000003.parquet.abc.part").write_text("half")

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -16,23 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
-from typer.testing import CliRunner, Result
 
 from stablerule import load, read_dataset
 from stablerule.cli import main
-from stablerule.cli.main import app
 from stablerule.cli.output import plain, table
 from stablerule.errors import ReadError
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
+from tests.terminal import program, run
 
 
 def shell(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from stablerule.cli.main import run; run()", *map(str, words)]
     settings = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80", **environment}
-    return subprocess.run(command, capture_output=True, text=True, env=settings, check=False)
+    return subprocess.run(program(*words), capture_output=True, text=True, env=settings, check=False)
 
 
 @pytest.fixture
@@ -149,14 +142,10 @@ def person():
 """
 
 
-def program(extra: str = "") -> list[str]:
-    return [sys.executable, "-c", f"from stablerule.cli import main, output\n{extra}\nmain.run()"]
-
-
 @pytest.mark.parametrize("words", [["machine"], ["person"], ["--help"], ["data", "check", "geography"]])
 def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
     reading, writing = os.pipe()
-    process = subprocess.Popen([*program(LARGE), *words], stdout=writing, stderr=subprocess.PIPE)
+    process = subprocess.Popen(program(*words, before=LARGE), stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
     if words in (["machine"], ["person"]):
         assert os.read(reading, 10)
@@ -168,7 +157,7 @@ def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
 def test_an_output_that_can_not_be_written_is_an_error() -> None:
     for words in (["data", "check", "geography"], ["data", "list", "--json"]):
         with open("/dev/full", "w") as full:
-            result = subprocess.run([*program(), *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            result = subprocess.run(program(*words), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         assert (result.returncode, result.stderr) == (2, "Error: No space left on device.\n")
 
 
@@ -180,7 +169,7 @@ def wait():
     print("waiting", flush=True)
     time.sleep(60)
 """
-    command = [*program(waiting), "wait"]
+    command = program("wait", before=waiting)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "waiting\n"

@@ -8,26 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from stablerule import households, write_dataset
 from stablerule.baselines import load_model
-from stablerule.cli.main import app
 from stablerule.errors import StableRuleError
 from stablerule.evaluation import Evaluation, evaluate
 from stablerule.io import read_dataset
 from stablerule.reasoning import RuleReasoner
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "80"})
-
-
-def fails(*words: str | Path) -> str:
-    result = run(*words)
-    assert isinstance(result.exception, StableRuleError), result.output
-    assert result.stdout == ""
-    return str(result.exception)
+from tests.terminal import fails, run
 
 
 def judge(model: Path, data: Path) -> Evaluation:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from stablerule import Dataset, write_dataset
-from tests.cli.test_ask import data, fails, model, run
+from tests.cli.test_ask import data, model
+from tests.terminal import fails, run
 
 __all__ = ["data", "model"]  # fixtures
 

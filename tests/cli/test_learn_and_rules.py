@@ -6,30 +6,18 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from stablerule import Rule, households, write_dataset
 from stablerule.baselines import load_model
-from stablerule.cli.main import app
 from stablerule.errors import StableRuleError
 from stablerule.rules import read_rules
+from tests.terminal import fails, program, run
 
 SMALL = ["--set", "walks=20000", "--set", "steps=40", "--set", "size=16", "--set", "batch_size=300"]
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def fails(*words: str | Path) -> str:
-    result = run(*words)
-    assert isinstance(result.exception, StableRuleError), result.output
-    return str(result.exception)
 
 
 @pytest.fixture(scope="module")
@@ -139,12 +127,9 @@ def test_a_graph_of_self_loops_gives_no_rules(tmp_path: Path) -> None:
 
 
 def start(data: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
-    script = (
-        "from stablerule.learning import checkpoints; checkpoints.Checkpoints.due = lambda self: True\n"
-        "from stablerule.cli.main import run; run()"
-    )
+    always = "from stablerule.learning import checkpoints; checkpoints.Checkpoints.due = lambda self: True"
     settings = ["--set", "walks=20000", "--set", "steps=400", "--set", "size=16", "--set", "batch_size=300"]
-    command = [sys.executable, "-c", script, "learn", str(data), "-o", str(folder), *settings, *more]
+    command = program("learn", data, "-o", folder, *settings, *more, before=always)
     return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -183,8 +168,7 @@ def test_ctrl_c_keeps_what_was_learned_and_says_so(data: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("method", ["stablerule", "tabular"])
 def test_ctrl_c_while_walking_ends_at_once(data: Path, tmp_path: Path, method: str) -> None:
-    command = [sys.executable, "-c", "from stablerule.cli.main import run; run()", "learn", str(data)]
-    command += ["-o", str(tmp_path / "m"), "--method", method, "--set", "walks=20000000000"]
+    command = program("learn", data, "-o", tmp_path / "m", "--method", method, "--set", "walks=20000000000")
     process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         time.sleep(4)

@@ -29,7 +29,7 @@ def check(graph: Graph) -> None:
     found = 0
     for entity in range(graph.n_entities):
         for relation in range(2 * graph.n_relations):
-            low, high = edges_between(graph.adjacency, entity, relation)
+            low, high = edges_between(graph.stepped, entity, relation)
             assert graph.steps.step_tails[low:high].tolist() == graph.tails(entity, relation).tolist()
             found += high - low
     assert found == 2 * graph.n_facts == len(graph.steps.step_tails)

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablerule import Dataset, Rule, households, newsroom
+from stablerule import Dataset, Graph, Rule, households, newsroom
 from stablerule.baselines import MODELS, load_model
 from stablerule.errors import InputError, MissingExtra, OptionError, ReadError, WriteError
 from stablerule.learning import StableRule, Tabular
-from stablerule.learning.extraction import Candidates, best_of, rule_frame
+from stablerule.learning.extraction import Candidates, best_of, from_scores, rule_frame
+from stablerule.learning.plan import FEW_RELATIONS, FEW_RULES, MANY_RULES, rules_for
 from stablerule.learning.presets import PRESETS
 from stablerule.learning.tabular import smoothed
 from stablerule.reasoning import RuleReasoner
@@ -51,6 +52,31 @@ def test_the_best_are_kept_whatever_the_blocks(rows: list[tuple[int, int, float]
         of_head = sorted((r for r in rows if r[1] == head), key=lambda r: (-r[2], r[0]))
         expected |= set(of_head[:k])
     assert set(zip(*(column.tolist() for column in best), strict=True)) == expected
+
+
+def test_the_network_is_worth_some_samples() -> None:
+    samples = sample_rules(WORLD.dataset.graph, 5000, seed=0)
+    relations = 2 * samples.n_relations
+    rows = np.flatnonzero(samples.closed)[5:25]
+    p = np.random.default_rng(0).dirichlet(np.ones(relations + 1), size=len(rows))
+    alone, mixed, counted = (from_scores(rows, p, samples, worth) for worth in (None, 20.0, 0.0))
+    counts = {(b, h): n for b, h, n in zip(samples.cell_bodies, samples.cell_heads, samples.cell_counts, strict=True)}
+    seen = 0
+    for i, (body, head) in enumerate(zip(mixed.bodies.tolist(), mixed.heads.tolist(), strict=True)):
+        own, walked, count = p[rows.tolist().index(body), head], samples.totals[body], counts.get((body, head), 0)
+        assert (alone.bodies[i], alone.heads[i], alone.scores[i]) == (body, head, own)
+        assert mixed.scores[i] == pytest.approx((count + 20 * own) / (walked + 20))
+        assert counted.scores[i] == pytest.approx(count / walked)
+        assert (samples.lengths[body], samples.bodies[body, 0]) != (1, head)  # r <- r
+        seen += count > 0
+    assert seen >= 20
+
+
+def test_few_relations_have_more_rules() -> None:
+    def graph(relations: int) -> Graph:
+        return Dataset.from_names("x", train=[("a", f"r{i}", "b") for i in range(relations)]).graph
+
+    assert (rules_for(graph(3)), rules_for(graph(FEW_RELATIONS))) == (MANY_RULES, FEW_RULES)
 
 
 def test_ids_become_names() -> None:
@@ -93,7 +119,7 @@ def test_no_rule_says_itself_and_none_is_without_support(fitted: RuleReasoner) -
         assert not (itself and scored.rule.body == (scored.rule.head_relation,))
         assert (scored.support or 0) >= 1
     chains = fitted.rules.filter(kind="chains")
-    assert max(len(rules) for rules in chains.per_relation().values()) <= 200
+    assert max(len(rules) for rules in chains.per_relation().values()) <= MANY_RULES
 
 
 @pytest.mark.parametrize("method", list(SMALL))

@@ -24,7 +24,7 @@ def follow(graph: Graph, start: int, body: Body, trail: Trail, own: tuple[int, i
     """Where a body leads, with path counts, from what stands in the trail."""
     padded = np.full(LONGEST, -1, np.int32)
     padded[: len(body)] = body
-    n = follow_body(graph.adjacency, graph.n_relations, start, *own, padded, len(body), trail)
+    n = follow_body(graph.stepped, graph.n_relations, start, *own, padded, len(body), trail)
     ends = (trail.first, trail.second, trail.last)[min(len(body), 3) - 1][:n].tolist()
     assert len(set(ends)) == len(ends)
     if len(body) == 1:

@@ -110,6 +110,7 @@ class Plain:
         row["chains: weighted paths"] = math.fsum(f.weight * f.paths for f in chains)
         row["chains: weighted log paths"] = math.fsum(f.weight * math.log1p(f.paths) for f in chains)
         row["log facts with this tail"] = math.log1p(self.popularity(relation)[entity])
+        row["one"] = 1.0
         row["log edges"] = math.log1p(int(self.graph.degrees[entity]))
         return [row[name] if name in row else math.log1p(row[name.removeprefix("log ")]) for name in COLUMNS]
 

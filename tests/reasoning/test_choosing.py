@@ -16,7 +16,7 @@ from stablerule.reasoning import choosing as module
 from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.choosing import Queries, choose_aggregation, split_valid
 from stablerule.reasoning.evidence import COLUMNS, Examples
-from stablerule.reasoning.fitting import fit_weights, softmax_loss
+from stablerule.reasoning.fitting import Weights, fit_weights, mean_reciprocal_rank, softmax_loss
 from stablerule.reasoning.search import Search
 from stablerule.reasoning.theory import By, Encoded, encode_rules
 from stablerule.reasoning.weighing import AGGREGATIONS
@@ -137,16 +137,16 @@ def test_a_relation_has_its_own_way_where_that_is_clearly_better() -> None:
     usual = np.full(300, 0.5)
     better_there = usual + np.repeat([0.2, -0.3], 150)
     results: list[module.Result] = [
-        (Aggregation("max_plus"), None, usual),
-        (Aggregation("count"), None, better_there),
-        (Aggregation("noisy_or", top=5), None, np.ones(300)),  # another `top`
-        (Aggregation("binary", by="score"), None, np.ones(300)),  # another `by`
+        (Aggregation("max_plus"), usual),
+        (Aggregation("count"), better_there),
+        (Aggregation("noisy_or", top=5), np.ones(300)),  # another `top`
+        (Aggregation("binary", by="score"), np.ones(300)),  # another `by`
     ]
     chosen = judge.with_relations(results[0], results)
     assert (chosen.name, chosen.relations) == ("max_plus", {"r0": "count"})
     assert [chosen.of(name) for name in ("r0", "~r0", "~r1")] == ["count", "max_plus", "max_plus"]
     by_luck = usual + np.where(np.arange(300) % 2, 0.4, -0.39)
-    luck: list[module.Result] = [results[0], (Aggregation("count"), None, by_luck)]
+    luck: list[module.Result] = [results[0], (Aggregation("count"), by_luck)]
     assert judge.with_relations(luck[0], luck).relations == {}
 
 
@@ -225,10 +225,14 @@ def test_what_is_known_is_no_rival() -> None:
 
 
 def random_examples(seed: int, n: int = 30, k: int = 6, columns: int = 4) -> Examples:
-    """The answer is better than its rivals by the first column; some rows are empty, some stand for many."""
+    """The answer is better than its rivals by the first column; the last one says nothing.
+
+    Some rows are empty, some stand for many.
+    """
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, k, columns)).astype(np.float32)
     rows[:, 0, 0] += 1
+    rows[:, :, -1] = 1
     stand_for = rng.integers(1, 5, size=(n, k)).astype(np.float32)
     stand_for[:, 0] = 1
     for row, filled in zip(stand_for, rng.integers(2, k + 1, size=n), strict=True):
@@ -267,23 +271,64 @@ def test_the_slope_of_the_loss_is_that_of_finite_differences(seed: int) -> None:
 
 def test_fitted_weights_can_not_be_bettered_a_little() -> None:
     examples, graph = random_examples(0, n=200), random_graph(0)
-    weights = fit_weights(examples, graph, 1.0)
+    weights = fit_weights(examples, graph, [1.0])[0]
     assert set(weights) == {"*", "r0", "r1"}
-    common = np.array(weights["*"])
-    assert common[0] > np.abs(common[1:]).max()
     useful = examples.useful
+    stretched = [np.array(weights["*"]) * factor for factor in np.linspace(0.2, 5, 200)]
+    common = min(stretched, key=lambda at: plain_loss(examples, useful, at))
+    assert common[0] > np.abs(common[1:3]).max()
     least = plain_loss(examples, useful, common)
-    for step in 0.3 * np.vstack([np.eye(4), -np.eye(4)]):
+    for step in 0.3 * np.vstack([np.eye(4), -np.eye(4)])[[0, 1, 2, 4, 5, 6]]:
         assert plain_loss(examples, useful, common + step) > least
-    assert fit_weights(examples, graph, 1.0) == weights
+    assert fit_weights(examples, graph, [1.0])[0] == weights
+
+
+def test_a_score_says_how_often_such_a_candidate_is_the_answer() -> None:
+    examples, graph = random_examples(2, n=3000), random_graph(0)
+    for name, weights in fit_weights(examples, graph, [1.0])[0].items():
+        here = examples.useful
+        if name != "*":
+            here = here[examples.relations[here] == int(name[1])]
+        counts = examples.stand_for[here]
+        shares = 1 / (1 + np.exp(-(examples.rows[here] @ np.array(weights))))
+        assert (shares * counts).sum() == pytest.approx(len(here), rel=0.02)  # one answer a query
+        for low, high in ((0, 0.1), (0.1, 0.3), (0.3, 1)):
+            at = (shares >= low) & (shares < high) & (counts > 0)
+            seen = counts[:, 0][at[:, 0]].sum() / counts[at].sum()
+            assert seen == pytest.approx((shares * counts)[at].sum() / counts[at].sum(), abs=0.05)
+
+
+def test_several_ridges_at_once_are_each_as_if_alone() -> None:
+    examples, graph = random_examples(3, n=200), random_graph(0)
+    ridges = [0.5, 8.0, 2.0]
+    for ridge, together in zip(ridges, fit_weights(examples, graph, ridges), strict=True):
+        alone = fit_weights(examples, graph, [ridge])[0]
+        for name, weights in alone.items():
+            assert together[name] == pytest.approx(weights, rel=0.01, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_rank_among_the_rivals_of_the_examples(seed: int) -> None:
+    examples, graph = random_examples(seed), random_graph(0)
+    examples.rows[::3, 2] = examples.rows[::3, 0]  # a tie
+    weights: Weights = {"*": (0.5, -1.0, 0.2, 0.0), "r1": (2.0, 0.0, 0.0, 0.0)}
+    reciprocal = []
+    for q in examples.useful:
+        own = np.array(weights["r1"] if examples.relations[q] == 1 else weights["*"])
+        scores = examples.rows[q] @ own
+        better = examples.stand_for[q][1:][scores[1:] > scores[0]].sum()
+        equal = examples.stand_for[q][1:][scores[1:] == scores[0]].sum()
+        reciprocal.append(1 / (1 + better + equal / 2))
+    assert mean_reciprocal_rank(examples, graph, weights) == pytest.approx(np.mean(reciprocal))
 
 
 def test_a_strong_ridge_draws_a_relation_to_the_common_weights() -> None:
     examples, graph = random_examples(1, n=200), random_graph(0)
 
     def away(ridge: float) -> float:
-        weights = fit_weights(examples, graph, ridge)
-        return float(np.abs(np.array(weights["r0"]) - weights["*"]).max())
+        weights = fit_weights(examples, graph, [ridge])[0]
+        own, common = np.array(weights["r0"][:-1]), np.array(weights["*"][:-1])
+        return float(np.abs(own / np.linalg.norm(own) - common / np.linalg.norm(common)).max())  # but for a stretch
 
     assert away(1e6) < 1e-3 < away(0.1)
 
@@ -292,4 +337,5 @@ def test_nothing_to_fit_to_gives_no_weights() -> None:
     examples = random_examples(0)
     nothing = Examples(examples.rows, np.zeros_like(examples.stand_for), examples.relations)
     assert len(nothing.useful) == 0
-    assert fit_weights(nothing, random_graph(0), 1.0) == {"*": (0.0,) * 4}
+    assert fit_weights(nothing, random_graph(0), [1.0, 4.0]) == 2 * [{"*": (0.0,) * 4}]
+    assert mean_reciprocal_rank(nothing, random_graph(0), {"*": (0.0,) * 4}) == 0

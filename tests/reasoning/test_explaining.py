@@ -235,7 +235,7 @@ def test_the_parts_of_learned_are_what_the_rules_add_to_its_score(seed: int) -> 
                 score = search.score(*query)[0]
                 other = blend["log facts with this tail"] * np.log1p(popularity[tail])
                 other += blend["log edges"] * np.log1p(graph.degrees[tail])
-                total = learned_parts(fired, blend).sum() + other + floor
+                total = learned_parts(fired, blend).sum() + other + floor + blend["one"]
                 assert 1 / (1 + np.exp(-total)) == pytest.approx(score, rel=1e-3, abs=1e-6)
                 compared += 1
     assert compared > 100

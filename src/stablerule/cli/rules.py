@@ -71,7 +71,7 @@ def rules(
     else:
         _print_for_machines(shown, format)
     if len(shown) < len(chosen):
-        errors.print(f"{len(shown):,} of {len(chosen):,} rules; --top 0 prints all.", highlight=False)
+        _note(f"{len(shown):,} of {len(chosen):,} rules; --top 0 prints all.")
 
 
 def _sort_column(found: RuleSet, asked: str | None) -> str:
@@ -93,10 +93,7 @@ def _of_kind(found: RuleSet, kind: str | None, *, for_people: bool) -> RuleSet:
     if kind == "all" or not for_people or not len(chains):
         return found
     if len(chains) < len(found):
-        errors.print(
-            f"{len(found) - len(chains):,} rules with constants are not shown; --kind constants shows them.",
-            highlight=False,
-        )
+        _note(f"{len(found) - len(chains):,} rules with constants are not shown; --kind constants shows them.")
     return chains
 
 
@@ -105,11 +102,12 @@ def _without_inverses(found: RuleSet) -> RuleSet:
     plain_heads = [r for r in found.relations if not r.startswith(INVERSE)]
     shown = found.filter(head_relation=plain_heads) if plain_heads else found
     if len(shown) < len(found):
-        errors.print(
-            f"{len(found) - len(shown):,} rules for inverse relations are not shown; --inverse shows them.",
-            highlight=False,
-        )
+        _note(f"{len(found) - len(shown):,} rules for inverse relations are not shown; --inverse shows them.")
     return shown
+
+
+def _note(text: str) -> None:
+    errors.print(text, highlight=False)
 
 
 def _print_for_people(found: RuleSet) -> None:

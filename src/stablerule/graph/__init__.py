@@ -2,7 +2,7 @@
 
 from stablerule.graph.checks import Finding, check
 from stablerule.graph.dataset import SPLITS, Dataset
-from stablerule.graph.graph import Adjacency, Graph
+from stablerule.graph.graph import Adjacency, Graph, Stepped
 from stablerule.graph.interning import Interner
 from stablerule.graph.names import Names
 from stablerule.graph.splitting import split_triples
@@ -18,6 +18,7 @@ __all__ = [
     "Graph",
     "Interner",
     "Names",
+    "Stepped",
     "Triples",
     "Vocabulary",
     "check",

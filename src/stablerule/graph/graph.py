@@ -25,7 +25,17 @@ INDEX = "graph.json"
 
 
 class Adjacency(NamedTuple):
-    """The arrays of a Graph that kernels walk along, as one argument; see `Graph` and `Steps` for what they hold."""
+    """The arrays of a Graph that kernels walk along, as one argument; see `Graph` for what they hold."""
+
+    offsets: Offsets
+    edge_relations: Ids
+    edge_tails: Ids
+    link_tails: Ids
+    link_relations: Ids
+
+
+class Stepped(NamedTuple):
+    """The same with `Steps` behind them, for kernels that follow rules."""
 
     offsets: Offsets
     edge_relations: Ids
@@ -130,18 +140,22 @@ class Graph:
         """The arrays by name."""
         return {f.name: a for f in fields(self) if isinstance(a := getattr(self, f.name), np.ndarray)}
 
+    @property
+    def adjacency(self) -> Adjacency:
+        """What a compiled kernel takes."""
+        return Adjacency(self.offsets, self.edge_relations, self.edge_tails, self.link_tails, self.link_relations)
+
+    @cached_property
+    def stepped(self) -> Stepped:
+        """What a kernel takes that follows rules: `steps` are built when first asked for, and only then."""
+        return Stepped(*self.adjacency, *self.steps)
+
     @cached_property
     def steps(self) -> Steps:
-        """Where each relation leads from each entity, for kernels that follow rules; built when first asked for."""
+        """Where each relation leads from each entity."""
         heads = np.repeat(np.arange(self.n_entities, dtype=np.int32), self.degrees)
         steps = build_steps(heads, self.edge_relations, self.edge_tails, self.n_entities, 2 * self.n_relations)
         return Steps(*(read_only(array) for array in steps))
-
-    @cached_property
-    def adjacency(self) -> Adjacency:
-        """What a compiled kernel takes."""
-        edges = self.offsets, self.edge_relations, self.edge_tails, self.link_tails, self.link_relations
-        return Adjacency(*edges, *self.steps)
 
     @property
     def degrees(self) -> Offsets:

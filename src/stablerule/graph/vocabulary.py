@@ -75,6 +75,12 @@ class Vocabulary:
         at = self.known_relation(relation)
         return self.relations[at] if at < count else INVERSE + self.relations[at - count]
 
+    @property
+    def all_relations(self) -> pl.Series:
+        """Names of all relation ids in their order: the relations, then their inverses."""
+        plain = self.relations.table
+        return pl.concat([plain, INVERSE + plain])
+
     def known_entity(self, entity: int) -> int:
         """Return the id itself, or raise where there is no such entity: numpy would take -1 for the last one."""
         if not 0 <= entity < len(self.entities):

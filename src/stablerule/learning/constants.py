@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from stablerule.graph import INVERSE
 from stablerule.paths.traits import count_traits, list_traits, name_traits
 from stablerule.rules import RuleSet
 from stablerule.rules.scored import PESSIMISM
@@ -45,7 +44,7 @@ def find_constant_rules(
     best = _best_of_each(found.heads.astype(np.int64) * graph.n_entities + found.constants, confidence, per_constant)
     relations, tails = name_traits(traits, graph, found.traits[best])
     heads, support = found.heads[best], found.support[best].astype(np.float64)
-    words, entities = _relation_names(graph), graph.vocabulary.entities.table
+    words, entities = graph.vocabulary.all_relations, graph.vocabulary.entities.table
     facts = np.diff(graph.fact_offsets)[heads % graph.n_relations]
     frame = pl.DataFrame(
         {
@@ -68,8 +67,3 @@ def _best_of_each(group: NDArray[np.int64], value: NDArray[np.float64], k: int) 
     order = np.lexsort((-value, group))
     ranked = group[order]
     return order[np.arange(len(order)) - np.searchsorted(ranked, ranked) < k]
-
-
-def _relation_names(graph: Graph) -> pl.Series:
-    plain = graph.vocabulary.relations.table
-    return pl.concat([plain, INVERSE + plain])

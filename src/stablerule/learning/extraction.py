@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from stablerule.graph import INVERSE
 from stablerule.rules import RuleSet
 from stablerule.rules.statistics import measure_rules
 
@@ -46,12 +45,21 @@ def best_of(parts: Iterable[Candidates], relations: int, k: int) -> Candidates:
     return kept
 
 
-def from_scores(rows: NDArray[np.int64], p: NDArray[np.float64], samples: RuleSamples) -> Candidates:
-    """All pairs of a block of bodies (rows) and the 2R relations, but r <- r; p is P(head relation | body)."""
+def from_scores(
+    rows: NDArray[np.int64], p: NDArray[np.float64], samples: RuleSamples, smoothing: float | None
+) -> Candidates:
+    """All pairs of a block of bodies (rows, ascending) and the 2R relations, but r <- r.
+
+    p: P(head relation | body) by the network. It is worth `smoothing` samples beside those that were counted: a body
+    that was walked often speaks for itself. None: the network alone speaks.
+    """
     relations = 2 * samples.n_relations
+    p = p[:, :relations]
+    if smoothing is not None:
+        p = (samples.counts(rows) + smoothing * p) / (samples.totals[rows] + smoothing)[:, None]
     bodies, heads = np.repeat(rows, relations), np.tile(np.arange(relations), len(rows))
     single = (samples.lengths[bodies] == 1) & (samples.bodies[bodies, 0] == heads)
-    return Candidates(bodies[~single], heads[~single], p[:, :relations].ravel()[~single])
+    return Candidates(bodies[~single], heads[~single], p.ravel()[~single])
 
 
 def to_rules(
@@ -67,8 +75,7 @@ def to_rules(
 
 def rule_frame(graph: Graph, bodies: Ids, heads: NDArray[np.int64]) -> pl.DataFrame:
     """Rules by id -> a frame with head_relation and body by name."""
-    plain = graph.vocabulary.relations.table
-    names = pl.concat([plain, INVERSE + plain])
+    names = graph.vocabulary.all_relations
     # -1 fills short bodies, and null is its name.
     steps = [names.gather(pl.Series(column).replace(-1, None).cast(pl.UInt32)) for column in bodies.T.astype(np.int64)]
     body = pl.DataFrame({str(i): step for i, step in enumerate(steps)}).select(

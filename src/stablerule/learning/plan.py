@@ -20,11 +20,18 @@ WALKS_PER_RELATION = 20_000
 FEWEST_WALKS, MOST_WALKS = 400_000, 8_000_000
 WALKS_A_SECOND = 1_000_000  # for each core, with room to spare
 HOURS = 3600
+FEW_RELATIONS = 60  # where there are more, each has fewer rules
+MANY_RULES, FEW_RULES = 400, 200
 
 
 def walks_for(graph: Graph) -> int:
     """Enough walks for every relation to be closed often, few enough for a laptop."""
     return int(np.clip(WALKS_PER_RELATION * graph.n_relations, FEWEST_WALKS, MOST_WALKS))
+
+
+def rules_for(graph: Graph) -> int:
+    """How many chains to keep for each relation and each inverse."""
+    return MANY_RULES if graph.n_relations < FEW_RELATIONS else FEW_RULES
 
 
 @dataclass(frozen=True)

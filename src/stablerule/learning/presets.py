@@ -1,7 +1,8 @@
 """The paper's hyper-parameters (its appendix E), by graph.
 
 Its batches, sizes, rates, orders and numbers of steps; weights start afresh for each batch, lengths come one after the
-other from 2 on, only full walks that never closed are negative, and a window is chosen by its largest score.
+other from 2 on, only full walks that never closed are negative, a window is chosen by its largest score,
+the network alone scores the rules, and answers are weighed by paths times score.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ AS_PRINTED: dict[str, Any] = {
     "restart": True,
     "warm_up": 0,
     "patience": None,
+    "smoothing": None,
+    "rules_per_relation": 200,
+    "constants": False,
+    "aggregation": "count",
+    "by": "score",
 }
 
 

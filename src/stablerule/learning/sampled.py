@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from stablerule.errors import OptionError
 from stablerule.learning.constants import find_constant_rules
 from stablerule.learning.extraction import Candidates, best_of, to_rules
-from stablerule.learning.plan import walks_for
+from stablerule.learning.plan import rules_for, walks_for
 from stablerule.reasoning import RuleReasoner
 from stablerule.samples import check_lengths, sample_rules
 
@@ -27,7 +27,7 @@ class SampledLearner(RuleReasoner):
     walks: int | None
     backtracking: bool
     negatives: Literal["open", "paper", "none"]
-    rules_per_relation: int
+    rules_per_relation: int | None
     min_support: float
     measure_budget: float | None
     constants: bool
@@ -59,7 +59,7 @@ class SampledLearner(RuleReasoner):
         )
 
     def _best_rules(self, graph: Graph, samples: RuleSamples, scored: Iterable[Candidates]) -> RuleSet:
-        best = best_of(scored, graph.n_relations, self.rules_per_relation)
+        best = best_of(scored, graph.n_relations, self.rules_per_relation or rules_for(graph))
         chains = to_rules(
             graph, samples, best, min_support=self.min_support, budget=self.measure_budget, seed=self.seed
         )

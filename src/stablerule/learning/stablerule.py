@@ -8,7 +8,7 @@ import numpy as np
 
 from stablerule.errors import MissingExtra, OptionError
 from stablerule.learning.extraction import Candidates, from_scores
-from stablerule.learning.plan import WALKS_A_SECOND, Plan, expected_bodies, matrix_speed, walks_for
+from stablerule.learning.plan import FEW_RELATIONS, WALKS_A_SECOND, Plan, expected_bodies, matrix_speed, walks_for
 from stablerule.learning.presets import preset
 from stablerule.learning.sampled import SampledLearner
 from stablerule.paths.threads import available_cores
@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 
 BLOCK = 4096  # bodies scored at a time
 SIZE, STEPS = 128, 400
-FEW_RELATIONS, SMALL_BATCH, LARGE_BATCH = 60, 3000, 5000
+SMALL_BATCH, LARGE_BATCH = 3000, 5000
 
 
 class StableRule(SampledLearner):
     """Learns P(head relation | body) from sampled paths, under weights that decorrelate the embeddings of the bodies.
 
     Sizes that are None are chosen for the graph, so that a laptop is enough; `plan(graph)` says what will be done.
+    A rule's score is P(head relation | body) = (count + s * network) / (samples of the body + s), with s = `smoothing`;
+    `smoothing=None` leaves the counts out, as the paper does.
     `decorrelate=False` is the paper's NoDecor, `moment_order=1` its FirstMoment, `backtracking=False` its NoBack,
     `StableRule.preset("fb15k-237")` its hyper-parameters for a graph.
 
@@ -76,7 +78,8 @@ class StableRule(SampledLearner):
         restart: bool = False,
         literal: bool = False,
         random_weights: bool = False,
-        rules_per_relation: int = 200,
+        smoothing: float | None = 20.0,
+        rules_per_relation: int | None = None,
         min_support: float = 1,
         measure_budget: float | None = 1e9,
         constants: bool = True,
@@ -113,6 +116,7 @@ class StableRule(SampledLearner):
         self.restart = restart
         self.literal = literal
         self.random_weights = random_weights
+        self.smoothing = smoothing
         self.rules_per_relation = rules_per_relation
         self.min_support = min_support
         self.measure_budget = measure_budget
@@ -209,7 +213,7 @@ class StableRule(SampledLearner):
                 block = rows[start : start + BLOCK]
                 bodies = torch.from_numpy(samples.bodies[block].astype(np.int64)).to(self.device)
                 scores = network.forward_mixed(bodies)[1].double().softmax(1).cpu().numpy()
-                yield from_scores(block, scores, samples)
+                yield from_scores(block, scores, samples, self.smoothing)
                 advance(len(block))
 
     def _training_options(self, graph: Graph) -> TrainingOptions:
@@ -261,7 +265,7 @@ class StableRule(SampledLearner):
     def _check_options(self) -> None:
         super()._check_options()
         self._at_least(1, "size", "steps", "batch_size", "patience")
-        self._at_least(0, "warm_up")
+        self._at_least(0, "warm_up", "smoothing")
         if not 0 < self.learning_rate < 10:
             raise OptionError(f"Argument 'learning_rate' of StableRule must be above 0, got {self.learning_rate}.")
         if not 0 <= self.held_out < 1:

@@ -40,7 +40,7 @@ class Tabular(SampledLearner):
         backtracking: bool = True,
         negatives: Literal["open", "paper", "none"] = "open",
         smoothing: float = 5.0,
-        rules_per_relation: int = 200,
+        rules_per_relation: int | None = None,
         min_support: float = 1,
         measure_budget: float | None = 1e9,
         constants: bool = True,

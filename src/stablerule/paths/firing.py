@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stablerule.paths.compiling import compiled
+from stablerule.paths.compiling import NOTHING, compiled
 from stablerule.paths.trail import LONG_CAP, SEEN, Trail, follow_body, leave, new_trail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stablerule.graph import Adjacency, Graph
+    from stablerule.graph import Graph, Stepped
     from stablerule.graph.triples import Ids, Offsets
 
 
@@ -46,12 +46,12 @@ def fire_bodies(graph: Graph, heads: Ids, bodies: Ids, rule_starts: Offsets, rul
     lengths = (bodies >= 0).sum(1)
     rules = rule_starts, rule_heads
     trail = new_trail(graph.n_entities, LONG_CAP)
-    return int(_fire(graph.adjacency, graph.n_relations, heads, bodies, lengths, *rules, trail, sums))
+    return int(_fire(graph.stepped, graph.n_relations, heads, bodies, lengths, *rules, trail, sums))
 
 
 @compiled
 def _fire(
-    g: Adjacency,
+    g: Stepped,
     relations: int,
     heads: Ids,
     bodies: Ids,
@@ -75,7 +75,7 @@ def _fire(
         leave(trail)
         for body in range(len(bodies)):
             length = lengths[body]
-            n_reached = follow_body(g, relations, head, -1, -1, bodies[body], length, trail)
+            n_reached = follow_body(g, relations, head, NOTHING, NOTHING, bodies[body], length, trail)
             reached = trail.first if length == 1 else (trail.second if length == 2 else trail.last)
             begin, end = rule_starts[body], rule_starts[body + 1]
             for rule in range(begin, end):

@@ -18,12 +18,12 @@ from stablerule.paths.compiling import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stablerule.graph import Adjacency
+    from stablerule.graph import Stepped
     from stablerule.graph.triples import Ids
 
 
 @compiled
-def edges_between(g: Adjacency, entity: int, relation: int) -> tuple[int, int]:
+def edges_between(g: Stepped, entity: int, relation: int) -> tuple[int, int]:
     """Find the edges of one relation at an entity: their tails stand at low..high of g.step_tails."""
     word = g.step_words[relation, entity >> 6]
     bit = np.uint64(1) << np.uint64(entity & 63)
@@ -45,7 +45,7 @@ def count_bits(word: int) -> int:
 
 @compiled
 def reach_next(
-    g: Adjacency,
+    g: Stepped,
     start: int,
     relation: int,
     before: Ids,
@@ -74,7 +74,7 @@ def reach_next(
 
 @compiled
 def take_off_returns(
-    g: Adjacency,
+    g: Stepped,
     start: int,
     second: int,
     third: int,
@@ -110,7 +110,7 @@ def take_off_returns(
 
 @compiled
 def reach_by_enumeration(
-    g: Adjacency,
+    g: Stepped,
     start: int,
     own_relation: int,
     own_tail: int,

@@ -16,7 +16,7 @@ from stablerule.paths.reach import edges_between, reach_by_enumeration, reach_ne
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stablerule.graph import Adjacency
+    from stablerule.graph import Stepped
     from stablerule.graph.triples import Ids
 
 LONG_CAP = 200_000  # edges looked at for one body of length 4 or 5 from one entity
@@ -60,7 +60,7 @@ def leave(trail: Trail) -> None:
 
 @compiled
 def follow_body(
-    g: Adjacency, relations: int, start: int, own_relation: int, own_tail: int, body: Ids, length: int, trail: Trail
+    g: Stepped, relations: int, start: int, own_relation: int, own_tail: int, body: Ids, length: int, trail: Trail
 ) -> int:
     """Follow a body by paths whose entities are distinct; returns how many entities it reached.
 

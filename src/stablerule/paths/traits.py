@@ -13,7 +13,7 @@ from stablerule.paths.threads import in_threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stablerule.graph import Adjacency, Graph
+    from stablerule.graph import Graph, Stepped
     from stablerule.graph.triples import Ids, Offsets
 
 
@@ -82,8 +82,8 @@ def count_traits(
 ) -> FoundTraits:
     """Find all rules r(X, c) <- trait of X that hold often enough; r(X, c) is no reason for itself."""
 
-    def count(relation: int) -> tuple[Ids, ...]:
-        return _count(graph.adjacency, graph.n_relations, traits, relation, min_support, min_confidence, pessimism)
+    def count(relation: int) -> Ids:
+        return _count(graph.stepped, graph.n_relations, traits, relation, min_support, min_confidence, pessimism)
 
     parts = in_threads(count, range(2 * graph.n_relations))
     heads = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part[0]) for part in parts])
@@ -105,13 +105,14 @@ def _turn(owner_offsets: Offsets, owners: Ids, offsets: Offsets) -> Ids:
 
 @compiled
 def _count(
-    g: Adjacency, relations: int, t: Traits, head: int, min_support: int, min_confidence: float, pessimism: float
-) -> tuple[Ids, Ids, Ids, Ids]:
+    g: Stepped, relations: int, t: Traits, head: int, min_support: int, min_confidence: float, pessimism: float
+) -> Ids:
     known = len(t.keys)
     wide = known + head
     heads = t.owners[t.owner_offsets[wide] : t.owner_offsets[wide + 1]]  # who has a fact of the head relation
     is_head = np.zeros(len(g.offsets) - 1, np.bool_)
-    is_head[heads] = True
+    for x in heads:
+        is_head[x] = True
     shared = np.zeros(len(t.owner_offsets) - 1, np.int32)  # heads among the owners of a trait
     met, n_met = np.empty(len(shared), np.int32), 0
     for x in heads:
@@ -148,11 +149,13 @@ def _count(
             if counts[tail] >= least and not itself:
                 if size == kept.shape[1]:
                     larger = np.empty((4, 2 * size), np.int32)
-                    larger[:, :size] = kept
+                    for column in range(4):
+                        for rule in range(size):
+                            larger[column, rule] = kept[column, rule]
                     kept = larger
                 kept[0, size], kept[1, size] = trait, tail
                 kept[2, size], kept[3, size] = counts[tail], high - low
                 size += 1
             counts[tail] = 0
         n_found = 0
-    return kept[0, :size].copy(), kept[1, :size].copy(), kept[2, :size].copy(), kept[3, :size].copy()
+    return kept[:, :size]

@@ -16,6 +16,7 @@ import numpy as np
 from stablerule.errors import OptionError
 from stablerule.paths.compiling import compiled
 from stablerule.paths.counting import ONE, Counts, Table, add, empty_table, grown, merged
+from stablerule.paths.ordering import first_at_least
 from stablerule.paths.randomness import GOLDEN, below, mix
 from stablerule.paths.threads import available_cores, in_threads
 
@@ -114,18 +115,6 @@ def bodies_of(keys: NDArray[np.uint64], n_relations: int, max_length: int) -> Id
 
 
 @compiled
-def _first_link(link_tails: Ids, low: int, high: int, tail: int) -> int:
-    """Find the first link to an entity within low..high, or where it would stand."""
-    while low < high:
-        middle = (low + high) >> 1
-        if link_tails[middle] < tail:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
 def _walk_chunk(
     g: Adjacency,
     fact_offsets: Offsets,
@@ -177,7 +166,7 @@ def _walk_chunk(
             if g.offsets[here + 1] - g.offsets[here] < g.offsets[start + 1] - g.offsets[start]:
                 one, other, swapped = here, start, True
             end = g.offsets[one + 1]
-            link = _first_link(g.link_tails, g.offsets[one], end, other)
+            link = first_at_least(g.link_tails, g.offsets[one], end, other)
             closed = False
             while link < end and g.link_tails[link] == other:
                 relation = g.link_relations[link]

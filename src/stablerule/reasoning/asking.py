@@ -10,25 +10,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stablerule.paths.compiling import compiled
+from stablerule.paths.compiling import NOTHING, compiled, compiled_part
+from stablerule.paths.ordering import first_at_least, sort_by
 from stablerule.paths.reach import edges_between
 from stablerule.reasoning.evidence import BEST, COLUMNS, complete_row, gather
 from stablerule.reasoning.firings import N_CANDIDATES, Workplace, close_relation, fire, no_firings, open_relation
-from stablerule.reasoning.weighing import MAX_PLUS, How, Lists, compare_lists, list_levels, weigh
+from stablerule.reasoning.weighing import MAX_PLUS, How, Lists, Order, compare, list_levels, no_lists, weigh
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stablerule.graph import Adjacency
+    from stablerule.graph import Stepped
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.firings import Firings
     from stablerule.reasoning.theory import Theory
+
+TOP = NOTHING + 1  # of a heap
 
 
 class Asked(NamedTuple):
     """Where queries of one relation are asked."""
 
-    g: Adjacency
+    g: Stepped
     relations: int
     theory: Theory
     relation: int
@@ -53,7 +56,7 @@ def evidence_table(entities: int) -> NDArray[np.float32]:
 
 @compiled
 def rank_queries(
-    a: Asked, heads: Ids, answers: Ids, known: Adjacency, desk: Desk, hidden: bool, out: NDArray[np.int64]
+    a: Asked, heads: Ids, answers: Ids, known: Stepped, desk: Desk, hidden: bool, out: NDArray[np.int64]
 ) -> None:
     """Fill out (n, 4): better rivals, equal rivals, whether a rule reaches the answer, candidates with the answer.
 
@@ -62,13 +65,13 @@ def rank_queries(
     """
     open_relation(a.theory, a.relation, desk.workplace.row_of)
     f = no_firings(desk.workplace)
-    lists = list_levels(f, a.theory, -1)
+    lists = no_lists()
     for q in range(len(heads)):
         answer = answers[q]
         a.popularity[answer] -= hidden  # a hidden fact makes nobody popular
         if q == 0 or hidden or heads[q] != heads[q - 1]:  # queries come sorted: what fired for one serves the next
-            f = fire(a.g, a.relations, a.theory, heads[q], a.relation, answer if hidden else -1, desk.workplace, f)
-            own = f.slot_of[answer] if hidden else -1
+            f = fire(a.g, a.relations, a.theory, heads[q], a.relation, answer if hidden else NOTHING, desk.workplace, f)
+            own = f.slot_of[answer] if hidden else NOTHING
             weigh(f, a.theory, a.g, a.how, own, a.popularity, desk.table, desk.scores)
             if a.how.kind == MAX_PLUS:
                 lists = list_levels(f, a.theory, own)
@@ -87,11 +90,10 @@ def rank_queries(
     close_relation(a.theory, a.relation, desk.workplace.row_of, f)
 
 
-@compiled
+@compiled_part
 def _among_candidates(a: Asked, f: Firings, desk: Desk, place: int, lists: Lists, out: NDArray[np.int64]) -> None:
     better, equal, candidates = 0, 0, 0
-    whole = a.how.kind == MAX_PLUS
-    score, popularity = desk.scores[place], a.popularity[f.entities[place]]
+    order, score = Order(desk.scores, lists, f.entities, a.popularity), desk.scores[place]
     for slot in range(f.sizes[N_CANDIDATES]):
         entity = f.entities[slot]
         if desk.marked[entity]:
@@ -99,25 +101,24 @@ def _among_candidates(a: Asked, f: Firings, desk: Desk, place: int, lists: Lists
         candidates += 1
         if slot == place:
             continue
-        side = np.sign(desk.scores[slot] - score)
-        if side == 0 and whole:
-            side = np.float64(compare_lists(lists, slot, place))
-        if side == 0:
-            side = np.float64(np.sign(a.popularity[entity] - popularity))
-        better += side > 0
-        equal += side == 0
+        if desk.scores[slot] > score:  # most candidates need no closer look
+            better += 1
+        elif desk.scores[slot] == score:
+            side = compare(order, slot, place)
+            better += side > 0
+            equal += side == 0
     out[0], out[1], out[2], out[3] = better, equal, 1, candidates
 
 
-@compiled
+@compiled_part
 def _among_the_rest(
     a: Asked, f: Firings, desk: Desk, answer: int, known: Ids, hidden: bool, out: NDArray[np.int64]
 ) -> None:
     """No rule reaches the answer: all candidates are better, and the others stand by popularity."""
     candidates, entities = 0, len(desk.marked)
     popularity = a.popularity[answer]
-    better = len(a.popular) - np.searchsorted(a.popular, popularity, side="right")
-    not_less = len(a.popular) - np.searchsorted(a.popular, popularity)
+    better = len(a.popular) - first_at_least(a.popular, 0, len(a.popular), popularity + 1)
+    not_less = len(a.popular) - first_at_least(a.popular, 0, len(a.popular), popularity)
     equal = (not_less if popularity > 0 else entities) - better
     # Without the answer itself, which `popular` has with the facts that it had before one was hidden.
     if hidden:
@@ -140,7 +141,7 @@ def _among_the_rest(
 def answer_queries(
     a: Asked,
     heads: Ids,
-    known: Adjacency,
+    known: Stepped,
     allowed: NDArray[np.bool_],
     desk: Desk,
     found: Ids,
@@ -152,10 +153,10 @@ def answer_queries(
     """
     open_relation(a.theory, a.relation, desk.workplace.row_of)
     f = no_firings(desk.workplace)
-    k = found.shape[1]
+    lists, k = no_lists(), found.shape[1]
     for q in range(len(heads)):
-        f = fire(a.g, a.relations, a.theory, heads[q], a.relation, -1, desk.workplace, f)
-        weigh(f, a.theory, a.g, a.how, -1, a.popularity, desk.table, desk.scores)
+        f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
+        weigh(f, a.theory, a.g, a.how, NOTHING, a.popularity, desk.table, desk.scores)
         low, high = edges_between(known, heads[q], a.relation)
         for edge in range(low, high):
             desk.marked[known.step_tails[edge]] = True
@@ -168,54 +169,48 @@ def answer_queries(
                 n += 1
         for edge in range(low, high):
             desk.marked[known.step_tails[edge]] = False
-        best = _best(a, f, desk.scores, chosen[:n], k)
-        for i in range(len(best)):
-            found[q, i] = f.entities[best[i]]
-            scores[q, i] = desk.scores[best[i]]
+        if a.how.kind == MAX_PLUS:
+            lists = list_levels(f, a.theory, NOTHING)
+        for i in range(_best(Order(desk.scores, lists, f.entities, a.popularity), chosen, n, k)):
+            found[q, i] = f.entities[chosen[i]]
+            scores[q, i] = desk.scores[chosen[i]]
     close_relation(a.theory, a.relation, desk.workplace.row_of, f)
 
 
-@compiled
-def _best(a: Asked, f: Firings, scores: NDArray[np.float64], chosen: Ids, k: int) -> Ids:
-    """The k best of the chosen slots, the best first: by score, the whole order, popularity, and the entity's id."""
-    if len(chosen) > k:
-        # What is worse than the k-th best score can't be among them.
-        least = np.partition(-scores[chosen], k - 1)[k - 1]
-        chosen = chosen[-scores[chosen] <= least]
-    keys = np.empty(len(chosen), np.float64)
-    for i in range(len(chosen)):
-        keys[i] = f.entities[chosen[i]]
-    chosen = chosen[np.argsort(keys, kind="mergesort")]
-    for i in range(len(chosen)):
-        keys[i] = -a.popularity[f.entities[chosen[i]]]
-    chosen = chosen[np.argsort(keys, kind="mergesort")]
-    if a.how.kind == MAX_PLUS:
-        lists = list_levels(f, a.theory, -1)
-        chosen = _sorted_by_lists(lists, chosen)
-    else:
-        chosen = chosen[np.argsort(-scores[chosen], kind="mergesort")]
-    return chosen[:k]
+@compiled_part
+def _best(order: Order, chosen: Ids, n: int, k: int) -> int:
+    """Bring the k best of chosen[:n], which are slots, to its front, the best first; returns how many there are."""
+    size = min(k, n)  # of a heap of the best so far, the worst of them on top
+    for at in range(size // 2 - 1, -1, -1):
+        _sink(order, chosen, at, size)
+    for i in range(size, n):
+        if order.scores[chosen[i]] >= order.scores[chosen[0]] and _is_better(order, chosen[i], chosen[0]):
+            chosen[0] = chosen[i]
+            _sink(order, chosen, TOP, size)
+    for end in range(size - 1, 0, -1):
+        chosen[0], chosen[end] = chosen[end], chosen[0]
+        _sink(order, chosen, TOP, end)
+    return size
 
 
-@compiled
-def _sorted_by_lists(lists: Lists, chosen: Ids) -> Ids:
-    """Sort slots by the complete order of max_plus, the best first; equal ones stay as they stand (merge sort)."""
-    n, width = len(chosen), 1
-    now, then = chosen.copy(), chosen.copy()
-    while width < n:
-        for low in range(0, n, 2 * width):
-            middle, high = min(low + width, n), min(low + 2 * width, n)
-            i, j = low, middle
-            for at in range(low, high):
-                if i < middle and (j >= high or compare_lists(lists, now[j], now[i]) <= 0):
-                    then[at] = now[i]
-                    i += 1
-                else:
-                    then[at] = now[j]
-                    j += 1
-        now, then = then, now
-        width *= 2
-    return now
+@compiled_part
+def _sink(order: Order, chosen: Ids, at: int, size: int) -> None:
+    """Let a slot sink in the heap until none below it is worse."""
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and _is_better(order, chosen[child], chosen[child + 1]):
+            child += 1
+        if _is_better(order, chosen[child], chosen[at]):
+            return
+        chosen[at], chosen[child] = chosen[child], chosen[at]
+        at = child
+
+
+@compiled_part
+def _is_better(order: Order, slot: int, other: int) -> bool:
+    """Compare two slots; where nothing else tells them apart, by the entity's id."""
+    side = compare(order, slot, other)
+    return side > 0 or (side == 0 and order.entities[slot] < order.entities[other])
 
 
 @compiled
@@ -224,8 +219,8 @@ def score_queries(a: Asked, heads: Ids, tails: Ids, desk: Desk, scores: NDArray[
     open_relation(a.theory, a.relation, desk.workplace.row_of)
     f = no_firings(desk.workplace)
     for q in range(len(heads)):
-        f = fire(a.g, a.relations, a.theory, heads[q], a.relation, -1, desk.workplace, f)
-        weigh(f, a.theory, a.g, a.how, -1, a.popularity, desk.table, desk.scores)
+        f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
+        weigh(f, a.theory, a.g, a.how, NOTHING, a.popularity, desk.table, desk.scores)
         place = f.slot_of[tails[q]]
         scores[q] = desk.scores[place] if place >= 0 else np.nan
     close_relation(a.theory, a.relation, desk.workplace.row_of, f)
@@ -236,7 +231,7 @@ def collect_evidence(
     a: Asked,
     heads: Ids,
     answers: Ids,
-    known: Adjacency,
+    known: Stepped,
     desk: Desk,
     hidden: bool,
     rows: NDArray[np.float32],
@@ -256,10 +251,11 @@ def collect_evidence(
         answer = answers[q]
         a.popularity[answer] -= hidden  # a hidden fact makes nobody popular
         if q == 0 or hidden or heads[q] != heads[q - 1]:
-            f = fire(a.g, a.relations, a.theory, heads[q], a.relation, answer if hidden else -1, desk.workplace, f)
-            gather(f, a.theory, f.slot_of[answer] if hidden else -1, desk.table)
+            f = fire(a.g, a.relations, a.theory, heads[q], a.relation, answer if hidden else NOTHING, desk.workplace, f)
+            gather(f, a.theory, f.slot_of[answer] if hidden else NOTHING, desk.table)
         place = f.slot_of[answer]
-        stand_for[q] = 0
+        for i in range(room + 1):
+            stand_for[q, i] = 0
         if place < 0:
             a.popularity[answer] += hidden
             continue
@@ -277,23 +273,22 @@ def collect_evidence(
         strength = np.empty(n)
         for i in range(n):
             strength[i] = -_together(desk.table[rivals[i]])
-        order = rivals[:n][np.argsort(strength)]
-        own = place if hidden else -1
+        sort_by(strength, rivals, 0, n)
+        own = place if hidden else NOTHING
         _copy_row(a, f, desk, place, own, rows[q, 0])
         strong = min(n, room if n <= room else 3 * room // 4)
         for i in range(strong):
-            _copy_row(a, f, desk, order[i], own, rows[q, 1 + i])
+            _copy_row(a, f, desk, rivals[i], own, rows[q, 1 + i])
         others = min(room - strong, n - strong)
         for i in range(others):
-            _copy_row(a, f, desk, order[strong + i * (n - strong) // others], own, rows[q, 1 + strong + i])
+            _copy_row(a, f, desk, rivals[strong + i * (n - strong) // others], own, rows[q, 1 + strong + i])
         a.popularity[answer] += hidden
-        stand_for[q, : 1 + strong] = 1
-        if others > 0:
-            stand_for[q, 1 + strong : 1 + strong + others] = (n - strong) / others
+        for i in range(1 + strong + others):
+            stand_for[q, i] = 1 if i <= strong else (n - strong) / others
     close_relation(a.theory, a.relation, desk.workplace.row_of, f)
 
 
-@compiled
+@compiled_part
 def _together(row: NDArray[np.float32]) -> float:
     total = 0.0
     for kind in range(3):
@@ -301,9 +296,10 @@ def _together(row: NDArray[np.float32]) -> float:
     return total
 
 
-@compiled
+@compiled_part
 def _copy_row(a: Asked, f: Firings, desk: Desk, slot: int, own: int, row: NDArray[np.float32]) -> None:
     entity = f.entities[slot]
     edges = a.g.offsets[entity + 1] - a.g.offsets[entity] - (slot == own)
     complete_row(desk.table[slot], a.popularity[entity], edges)
-    row[:] = desk.table[slot]
+    for column in range(len(row)):
+        row[column] = desk.table[slot, column]

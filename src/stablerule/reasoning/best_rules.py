@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stablerule.paths.compiling import compiled
+from stablerule.paths.compiling import NOTHING, compiled
+from stablerule.paths.ordering import first_at_least
 from stablerule.paths.reach import edges_between
 from stablerule.reasoning.firings import N_CANDIDATES, N_FIRINGS, close_relation, fire, no_firings, open_relation
 from stablerule.rules import Rule
@@ -17,7 +18,7 @@ from stablerule.rules import Rule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stablerule.graph import Adjacency, Graph
+    from stablerule.graph import Graph, Stepped
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.asking import Asked, Desk
     from stablerule.reasoning.search import Search
@@ -49,7 +50,7 @@ def spelled_rules(encoded: Encoded, rules: Ids) -> list[str]:
 def paths_of(graph: Graph, theory: Theory, relation: int, heads: Ids, tails: Ids, rules: Ids) -> Ids:
     """(n, L + 1): the entities of one path for each fact, -1 behind its end."""
     paths = np.full((len(rules), theory.bodies.shape[1] + 1), -1, np.int32)
-    find_paths(graph.adjacency, graph.n_relations, theory, relation, heads, tails, rules, paths)
+    find_paths(graph.stepped, graph.n_relations, theory, relation, heads, tails, rules, paths)
     return paths
 
 
@@ -62,8 +63,10 @@ def find_best_rules(a: Asked, heads: Ids, tails: Ids, desk: Desk, rules: Ids) ->
     best = np.empty(0, np.int32)
     for q in range(len(heads)):
         if q == 0 or heads[q] != heads[q - 1]:
-            f = fire(a.g, a.relations, a.theory, heads[q], a.relation, -1, desk.workplace, f)
-            best = np.full(f.sizes[N_CANDIDATES], np.int32(-1))
+            f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
+            best = np.empty(f.sizes[N_CANDIDATES], np.int32)
+            for slot in range(len(best)):
+                best[slot] = -1
             for i in range(f.sizes[N_FIRINGS]):
                 slot, rule = f.slots[i], f.rules[i]
                 if best[slot] < 0 or weights[rule] > weights[best[slot]]:
@@ -74,7 +77,7 @@ def find_best_rules(a: Asked, heads: Ids, tails: Ids, desk: Desk, rules: Ids) ->
 
 @compiled
 def find_paths(
-    g: Adjacency, relations: int, t: Theory, relation: int, heads: Ids, tails: Ids, rules: Ids, paths: Ids
+    g: Stepped, relations: int, t: Theory, relation: int, heads: Ids, tails: Ids, rules: Ids, paths: Ids
 ) -> None:
     """Fill paths (n, L + 1), filled with -1 before, with one path of each rule; it stays empty where none was found."""
     chains, known = len(t.lengths), len(t.traits.keys)
@@ -82,7 +85,8 @@ def find_paths(
         rule = rules[i]
         if rule < chains:
             if not find_path(g, heads[i], tails[i], t.bodies[rule], t.lengths[rule], paths[i]):
-                paths[i] = -1
+                for place in range(paths.shape[1]):
+                    paths[i, place] = -1
             continue
         rule -= chains
         # q(X, c) <- trait of X: X is the head where q is the relation asked, and else the tail.
@@ -97,7 +101,7 @@ def find_paths(
 
 
 @compiled
-def find_path(g: Adjacency, head: int, tail: int, body: Ids, length: int, path: Ids) -> bool:
+def find_path(g: Stepped, head: int, tail: int, body: Ids, length: int, path: Ids) -> bool:
     """Walk along a body until one path ends at the tail, its entities distinct; tells whether there was one."""
     path[0], path[length] = head, tail
     if length == 1:
@@ -122,7 +126,7 @@ def find_path(g: Adjacency, head: int, tail: int, body: Ids, length: int, path: 
         at[depth], end[depth] = edges_between(g, here, body[depth])
         if depth + 1 == length:  # one step is left, and the tails stand sorted
             low, high = at[depth], end[depth]
-            place = low + np.searchsorted(g.step_tails[low:high], tail)
+            place = first_at_least(g.step_tails, low, high, tail)
             if place < high and g.step_tails[place] == tail:
                 return True
             depth -= 1

@@ -10,7 +10,7 @@ import numpy as np
 
 from stablerule.progress import progress_bar
 from stablerule.reasoning.aggregation import Aggregation
-from stablerule.reasoning.fitting import fit_weights
+from stablerule.reasoning.fitting import fit_weights, mean_reciprocal_rank
 from stablerule.reasoning.search import Search
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ FIXED = (
 BY_SCORE = tuple(replace(way, by="score") for way in FIXED if way.name in ("max_plus", "noisy_or", "count"))
 
 Encode: TypeAlias = Callable[["By"], "Encoded"]
-Result: TypeAlias = "tuple[Aggregation, float | None, NDArray[np.float64]]"  # what was tried, its ridge, 1 / ranks
+Result: TypeAlias = "tuple[Aggregation, NDArray[np.float64]]"  # what was tried, 1 / ranks
 
 
 class Queries(NamedTuple):
@@ -100,7 +100,8 @@ def choose_aggregation(
 ) -> Choice:
     """Try all aggregations, or `only` one of them, and choose the one with the best realistic MRR.
 
-    Half of the facts fit the weights of `learned`, the other half judge; the weights are then fitted again to all.
+    Half of the facts fit the weights of `learned`, the other half judge, first its ridge, by the evidence that was
+    gathered anyway; the weights are then fitted again to all.
     Without valid facts, training facts serve, each hidden while it is asked for; rather those whose pair has no
     other link, because the facts that one asks for seldom have one. known: what is true, and no rival.
     """
@@ -118,29 +119,27 @@ def choose_aggregation(
     judge = _Judge(graph, queries.take(judging), known, hidden)
     encoded = encode("confidence")
     examples = Search(encoded, FIXED[0]).evidence(*queries, known, ROWS, hidden=hidden)
-    ways: list[tuple[Aggregation, float | None]] = [] if only else [(way, None) for way in FIXED]
-    half = examples.take(fitting)
-    ways += [(Aggregation("learned", weights=fit_weights(half, graph, ridge, seed)), ridge) for ridge in RIDGES]
+    ways = [] if only else list(FIXED)
+    half, rest = examples.take(fitting), examples.take(judging)
+    fits = dict(zip(RIDGES, fit_weights(half, graph, RIDGES, seed), strict=True))
+    ridge = max(fits, key=lambda one: mean_reciprocal_rank(rest, graph, fits[one]))
+    ways.append(Aggregation("learned", weights=fits[ridge]))
     if only is None and encoded.rules.to_frame()["score"].null_count() < len(encoded.rules):
-        ways += [(way, None) for way in BY_SCORE]
+        ways += BY_SCORE
     results: list[Result] = []
     with progress_bar("choosing an aggregation", len(ways)) as advance:
-        for way, used in ways:
-            results.append((way, used, judge.reciprocal_ranks(encode(way.by), way)))
+        for way in ways:
+            results.append((way, judge.reciprocal_ranks(encode(way.by), way)))
             advance(1)
-    aggregation = judge.with_relations(max(results, key=_mean), results)
+    aggregation = judge.with_relations(max(results, key=lambda result: float(result[1].mean())), results)
     if "learned" in (aggregation.name, *aggregation.relations.values()):
-        best_ridge = max((r for r in results if r[0].name == "learned"), key=_mean)[1] or RIDGES[0]
-        aggregation = replace(aggregation, weights=fit_weights(examples, graph, best_ridge, seed))
+        aggregation = replace(aggregation, weights=fit_weights(examples, graph, [ridge], seed)[0])
     tried = tuple(
-        {"name": w.name, "by": w.by, "top": w.top, "ridge": used, "mrr": round(float(found.mean()), 4)}
-        for w, used, found in results
+        {"name": w.name, "by": w.by, "top": w.top, "mrr": round(float(found.mean()), 4)}
+        | ({"ridge": ridge} if w.name == "learned" else {})
+        for w, found in results
     )
     return Choice(aggregation, tried, len(judging), n, from_training=hidden)
-
-
-def _mean(result: Result) -> float:
-    return float(result[2].mean())
 
 
 class _Judge:
@@ -155,7 +154,7 @@ class _Judge:
 
     def with_relations(self, best: Result, results: list[Result]) -> Aggregation:
         """Give a relation another way where that is better there by more than two standard errors."""
-        way, _, usual = best
+        way, usual = best
         own: dict[str, Any] = {}
         for relation in np.unique(self.queries.relations).tolist():
             here = np.flatnonzero(self.queries.relations == relation)
@@ -163,7 +162,7 @@ class _Judge:
                 continue
             # Another `by` or `top` would need rules of other weights: those are common to all relations.
             rivals = [r for r in results if (r[0].by, r[0].top) == (way.by, way.top) and r[0].name != way.name]
-            for other, _, found in sorted(rivals, key=lambda r: -float(r[2][here].mean())):
+            for other, found in sorted(rivals, key=lambda r: -float(r[1][here].mean())):
                 gain = found[here] - usual[here]
                 if gain.mean() > 2 * gain.std() / np.sqrt(len(here)):
                     own[self.graph.vocabulary.relation_name(relation)] = other.name

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stablerule.paths.compiling import compiled
+from stablerule.paths.compiling import compiled_part
 from stablerule.reasoning.firings import N_CANDIDATES, N_CHAINS, N_FIRINGS, N_TRAITS
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ COLUMNS = (
     "log chains: weighted paths",
     "log chains: weighted log paths",
     *(f"log odds {kind}: best 1" for kind in KINDS),
+    "one",  # the same for all candidates: where the log odds of `learned` begin
 )
 GATHERED = len(KINDS) * len(_OF_A_KIND) + 2
 PATHS, LOG_PATHS = GATHERED - 2, GATHERED - 1
@@ -66,14 +67,15 @@ class Examples:
         return len(self.relations)
 
 
-@compiled
+@compiled_part
 def gather(f: Firings, t: Theory, own_slot: int, table: NDArray[np.float32]) -> None:
     """Fill the first columns of `table` (candidates, COLUMNS), a row for each slot.
 
     own_slot: the slot of an answer that is a fact of the graph, whose rules count without it; -1 without one.
     """
     for slot in range(f.sizes[N_CANDIDATES]):
-        table[slot, :GATHERED] = 0
+        for column in range(GATHERED):
+            table[slot, column] = 0
     for i in range(f.sizes[N_FIRINGS]):
         slot, rule = f.slots[i], f.rules[i]
         weight = t.own_weights[rule] if slot == own_slot else t.weights[rule]
@@ -93,7 +95,7 @@ def gather(f: Firings, t: Theory, own_slot: int, table: NDArray[np.float32]) -> 
             table[slot, LOG_PATHS] += weight * np.log1p(f.paths[i])
 
 
-@compiled
+@compiled_part
 def complete_row(row: NDArray[np.float32], facts: int, edges: int) -> None:
     """Fill the other columns of one candidate: facts of the relation that end there, edges it has."""
     row[GATHERED] = np.log1p(facts)
@@ -105,9 +107,10 @@ def complete_row(row: NDArray[np.float32], facts: int, edges: int) -> None:
         row[at + 5 + kind] = np.log(best / (1 - best))
     row[at + 3] = np.log1p(row[PATHS])
     row[at + 4] = np.log1p(row[LOG_PATHS])
+    row[at + 8] = 1
 
 
-@compiled
+@compiled_part
 def blend(
     table: NDArray[np.float32],
     entities: Ids,

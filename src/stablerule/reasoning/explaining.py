@@ -62,7 +62,7 @@ class Reasons:
         open_relation(theory, relation, place.row_of)
         none = no_firings(place)
         # Nothing is hidden: the shares are those of the score that `answer` and `score` give.
-        self._firings = fire(graph.adjacency, graph.n_relations, theory, head, relation, -1, place, none)
+        self._firings = fire(graph.stepped, graph.n_relations, theory, head, relation, -1, place, none)
 
     def fired_for(self, tail: int) -> Fired | None:
         """What fired for one answer, None where nothing did."""

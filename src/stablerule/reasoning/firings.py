@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stablerule.paths.compiling import compiled
+from stablerule.paths.compiling import NOTHING, compiled, compiled_part
+from stablerule.paths.ordering import first_at_least
 from stablerule.paths.trail import Trail, follow_body, leave, new_trail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stablerule.graph import Adjacency
+    from stablerule.graph import Stepped
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.theory import Theory
 
@@ -82,7 +83,8 @@ def forget(f: Firings) -> None:
     """Make ready for another query."""
     for i in range(f.sizes[N_CANDIDATES]):
         f.slot_of[f.entities[i]] = -1
-    f.sizes[:] = 0
+    for i in range(len(f.sizes)):
+        f.sizes[i] = 0
 
 
 @compiled
@@ -93,16 +95,16 @@ def close_relation(theory: Theory, relation: int, row_of: Ids, f: Firings) -> No
         row_of[theory.rule_traits[rule]] = -1
 
 
-@compiled
+@compiled_part
 def _grown(f: Firings, wanted: int) -> Firings:
     size = max(2 * len(f.slots), wanted)
     slots, rules, paths = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-    n = f.sizes[N_FIRINGS]
-    slots[:n], rules[:n], paths[:n] = f.slots[:n], f.rules[:n], f.paths[:n]
+    for i in range(f.sizes[N_FIRINGS]):
+        slots[i], rules[i], paths[i] = f.slots[i], f.rules[i], f.paths[i]
     return Firings(f.entities, f.slot_of, slots, rules, paths, f.sizes)
 
 
-@compiled
+@compiled_part
 def _add(f: Firings, entity: int, rule: int, paths: int) -> None:
     slot = f.slot_of[entity]
     if slot < 0:
@@ -117,7 +119,7 @@ def _add(f: Firings, entity: int, rule: int, paths: int) -> None:
 
 @compiled
 def fire(
-    g: Adjacency, relations: int, t: Theory, head: int, relation: int, own_tail: int, w: Workplace, f: Firings
+    g: Stepped, relations: int, t: Theory, head: int, relation: int, own_tail: int, w: Workplace, f: Firings
 ) -> Firings:
     """Let all rules for (head, relation, ?) fire; `open_relation` was called for the relation.
 
@@ -134,12 +136,12 @@ def fire(
     return f
 
 
-@compiled
+@compiled_part
 def _fire_chains(
-    g: Adjacency, relations: int, t: Theory, head: int, relation: int, own_tail: int, w: Workplace, f: Firings
+    g: Stepped, relations: int, t: Theory, head: int, relation: int, own_tail: int, w: Workplace, f: Firings
 ) -> Firings:
     """From the head along bodies that share their beginnings."""
-    own_relation = relation if own_tail >= 0 else -1
+    own_relation = relation if own_tail >= 0 else NOTHING
     leave(w.trail)
     for rule in range(t.starts[relation], t.starts[relation + 1]):
         length = t.lengths[rule]
@@ -159,7 +161,7 @@ def _fire_chains(
     return f
 
 
-@compiled
+@compiled_part
 def _fire_traits(
     relations: int, t: Theory, head: int, relation: int, own_tail: int, w: Workplace, f: Firings
 ) -> Firings:
@@ -180,12 +182,12 @@ def _fire_traits(
     return f
 
 
-@compiled
+@compiled_part
 def _fire_owners(relations: int, t: Theory, head: int, relation: int, f: Firings) -> Firings:
     """~q(X, c) <- trait of X, with c the head: whoever has the trait is a candidate."""
     chains, back = len(t.lengths), (relation + relations) % (2 * relations)
     low, high = t.trait_starts[back], t.trait_starts[back + 1]
-    at = low + np.searchsorted(t.constants_sorted[low:high], head)
+    at = first_at_least(t.constants_sorted, low, high, head)
     while at < high and t.constants_sorted[at] == head:
         rule = t.by_constant[at]
         trait = t.rule_traits[rule]

@@ -1,8 +1,12 @@
-"""The weights of `learned`: softmax regression of the right answer among its rivals, from the evidence for each."""
+"""The weights of `learned`: softmax regression of the right answer among its rivals, from the evidence for each.
+
+That orders the candidates of one query. So that scores can be held against each other across queries, the weights of a
+relation are then stretched, and given a beginning, until a score is the log odds that a candidate is the answer.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -11,39 +15,92 @@ from stablerule.paths.threads import in_threads
 from stablerule.reasoning.aggregation import ELSEWHERE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph
     from stablerule.reasoning.evidence import Examples
+
+Weights: TypeAlias = dict[str, tuple[float, ...]]  # (columns of evidence,) for each relation by name
 
 MOST_COMMON = 3000  # queries that the weights common to all relations are fitted to
 COMMON_RIDGE = 1e-3
 STEPS, HALVINGS = 30, 20
 CLOSE = 1e-5  # a query: nothing more to gain
 NO_SHARE = 1e-9
+LEAST_SLOPE = 0.01  # the order of candidates is not to turn round
 
 
-def fit_weights(examples: Examples, graph: Graph, ridge: float, seed: int = 0) -> dict[str, tuple[float, ...]]:
-    """Fit weights for each relation, drawn towards those common to all relations by a ridge, by name.
+def fit_weights(examples: Examples, graph: Graph, ridges: Sequence[float], seed: int = 0) -> list[Weights]:
+    """Fit weights for each relation, drawn towards those common to all relations by a ridge, by name; for each ridge.
 
     A relation without examples has the common ones, which stand at "*".
     """
     useful = examples.useful
     columns = examples.rows.shape[2]
     if not len(useful):
-        return {ELSEWHERE: (0.0,) * columns}
+        return [{ELSEWHERE: (0.0,) * columns} for _ in ridges]
     scale = _scale(examples, useful)
     some = np.random.default_rng(seed).permutation(useful)[:MOST_COMMON]
-    common = _minimise(examples, some, scale, np.zeros(columns), COMMON_RIDGE * len(some))
-    weights = {ELSEWHERE: tuple((common / scale).tolist())}
+    nothing = np.zeros(columns)
+    common = _minimise(examples, some, scale, nothing, nothing, COMMON_RIDGE * len(some))
+    usual = _log_odds(examples, some, common / scale, np.array([1.0, 0.0]))
     relations = np.unique(examples.relations[useful]).tolist()
 
-    def fit(relation: int) -> NDArray[np.float64]:
-        return _minimise(examples, useful[examples.relations[useful] == relation], scale, common, ridge)
+    def fit(relation: int) -> list[tuple[float, ...]]:
+        which, own, found = useful[examples.relations[useful] == relation], common, {}
+        for ridge in sorted(ridges, reverse=True):  # a weaker one leads a little further from the common weights
+            own = _minimise(examples, which, scale, common, own, ridge)
+            found[ridge] = _on_a_line(own / scale, _log_odds(examples, which, own / scale, usual))
+        return [found[ridge] for ridge in ridges]
 
-    for relation, own in zip(relations, in_threads(fit, relations), strict=True):
-        weights[graph.vocabulary.relation_name(relation)] = tuple((own / scale).tolist())
-    return weights
+    fitted = in_threads(fit, relations)
+    names = [graph.vocabulary.relation_name(relation) for relation in relations]
+    everywhere = {ELSEWHERE: _on_a_line(common / scale, usual)}
+    return [everywhere | {name: own[i] for name, own in zip(names, fitted, strict=True)} for i in range(len(ridges))]
+
+
+def mean_reciprocal_rank(examples: Examples, graph: Graph, weights: Weights) -> float:
+    """How well weights order examples that they were not fitted to, among the rivals that the examples have."""
+    some = examples.take(examples.useful)
+    if not len(some):
+        return 0.0
+    relations, which = np.unique(some.relations, return_inverse=True)
+    names = map(graph.vocabulary.relation_name, relations.tolist())
+    table = np.array([weights.get(name, weights[ELSEWHERE]) for name in names])
+    scores = np.einsum("qrc,qc->qr", some.rows, table[which])
+    ahead = (scores > scores[:, :1]) + 0.5 * (scores == scores[:, :1])
+    return float((1 / (1 + (ahead * some.stand_for)[:, 1:].sum(1))).mean())
+
+
+def _on_a_line(weights: NDArray[np.float64], line: NDArray[np.float64]) -> tuple[float, ...]:
+    """Weights for slope * score + beginning; the beginning is the weight of the last column, which is always 1."""
+    return (*(weights[:-1] * line[0]).tolist(), float(line[1]))
+
+
+def _log_odds(
+    examples: Examples, which: NDArray[np.int64], weights: NDArray[np.float64], centre: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Fit slope and beginning (2,) by logistic regression: is a row the answer? A ridge draws them to the centre."""
+    scores = (examples.rows[which] @ weights).ravel()
+    counts, is_answer = examples.stand_for[which].ravel(), np.zeros(examples.stand_for[which].shape)
+    is_answer[:, 0] = 1
+    there = counts > 0
+    scores, counts, is_answer = scores[there].astype(np.float64), counts[there], is_answer.ravel()[there]
+    line = centre.copy()
+    for _ in range(STEPS):
+        share = 1 / (1 + np.exp(-np.clip(line[0] * scores + line[1], -30, 30)))
+        wrong, bend = counts * (share - is_answer), counts * share * (1 - share)
+        slope = np.array([wrong @ scores, wrong.sum()]) + 2 * (line - centre)
+        across = bend @ scores
+        curvature = np.array([[bend @ scores**2, across], [across, bend.sum()]]) + 2 * np.eye(2)
+        step = np.linalg.solve(curvature, slope)
+        line = line - step * min(1.0, 1 / max(np.abs(step).max(), 1e-12))  # at most 1 at a time
+        line[0] = max(line[0], LEAST_SLOPE)
+        if np.abs(step).max() < CLOSE:
+            break
+    return line
 
 
 def _scale(examples: Examples, which: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -58,13 +115,14 @@ def _minimise(
     which: NDArray[np.int64],
     scale: NDArray[np.float64],
     centre: NDArray[np.float64],
+    start: NDArray[np.float64],
     ridge: float,
 ) -> NDArray[np.float64]:
     """Minimise the sum of -log softmax(answer) + ridge * |w - centre|^2 over w, for columns divided by their scale.
 
     Newton's method with halved steps: the sum is convex, and few rivals have a share that matters for its curvature.
     """
-    w, size = centre.copy(), len(centre)
+    w, size = start, len(centre)
 
     def look(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         slope, curvature, away = np.zeros(size), np.zeros((size, size)), at - centre
@@ -114,13 +172,16 @@ def softmax_loss(
                 score += weights[column] * rows[q, n, column]
             scores[n] = score
             n += 1
-        top, answer = scores[:n].max(), scores[0]
+        top, answer = scores[0], scores[0]
+        for i in range(1, n):
+            top = max(top, scores[i])
         together = 0.0
         for i in range(n):
             scores[i] = stand_for[q, i] * np.exp(scores[i] - top)
             together += scores[i]
         total += np.log(together) + top - answer
-        mean[:] = 0
+        for column in range(columns):
+            mean[column] = 0
         for i in range(n):
             share = scores[i] / together
             if share < NO_SHARE:

@@ -32,7 +32,7 @@ class Stepping:
         """Return where a relation leads from any of them, sorted."""
         none = np.empty(0, np.int64)
         n, _ = reach_next(
-            self.graph.adjacency, self.begin, relation, entities, len(entities), none, self._found, self._counts
+            self.graph.stepped, self.begin, relation, entities, len(entities), none, self._found, self._counts
         )
         found = np.sort(self._found[:n])
         self._counts[found] = 0

@@ -56,7 +56,7 @@ class Search:
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
             found = np.empty((len(rows), 4), np.int64)
-            rank_queries(asked, heads[rows], answers[rows], known.adjacency, desk, hidden, found)
+            rank_queries(asked, heads[rows], answers[rows], known.stepped, desk, hidden, found)
             out[rows] = found
 
         self._in_parts(relations, heads, part)
@@ -73,7 +73,7 @@ class Search:
     ) -> tuple[Ids, NDArray[np.float64]]:
         """Return entities (n, k), -1 where there are no more, and their scores; `allowed` limits them by relation."""
         found, scores = np.full((len(heads), k), -1, np.int32), np.zeros((len(heads), k))
-        left_out = (Graph.build(Triples.empty(), self.graph.vocabulary) if known is None else known).adjacency
+        left_out = (Graph.build(Triples.empty(), self.graph.vocabulary) if known is None else known).stepped
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
             entities, values = np.full((len(rows), k), -1, np.int32), np.zeros((len(rows), k))
@@ -105,7 +105,7 @@ class Search:
 
         def part(asked: Asked, at: NDArray[np.int64], desk: Desk) -> None:
             some, counts = np.zeros((len(at), k, len(COLUMNS)), np.float32), np.zeros((len(at), k), np.float32)
-            collect_evidence(asked, heads[at], answers[at], known.adjacency, desk, hidden, some, counts)
+            collect_evidence(asked, heads[at], answers[at], known.stepped, desk, hidden, some, counts)
             rows[at], stand_for[at] = some, counts
 
         self._in_parts(relations, heads, part)
@@ -117,7 +117,7 @@ class Search:
         popularity = np.bincount(graph.facts(relation)[1], minlength=graph.n_entities).astype(np.int32)
         popular = np.sort(popularity[popularity > 0])
         how = self.ways.how(relation)
-        return Asked(graph.adjacency, graph.n_relations, self.encoded.theory, relation, how, popularity, popular)
+        return Asked(graph.stepped, graph.n_relations, self.encoded.theory, relation, how, popularity, popular)
 
     @contextmanager
     def _desk(self) -> Iterator[Desk]:

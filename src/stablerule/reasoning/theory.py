@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from stablerule.graph import INVERSE
 from stablerule.paths.traits import Traits, list_traits, trait_numbers
 from stablerule.rules.scored import PESSIMISM
 
@@ -113,8 +112,7 @@ def no_traits(graph: Graph) -> Traits:
 
 def _relation_ids(names: pl.Series, graph: Graph) -> pl.Series:
     """Ids of relations and inverses by name: -1 is none of the graph's, null stays null."""
-    plain = graph.vocabulary.relations.table
-    known = pl.DataFrame({"name": pl.concat([plain, INVERSE + plain])}).with_row_index("id")
+    known = pl.DataFrame({"name": graph.vocabulary.all_relations}).with_row_index("id")
     found = pl.DataFrame({"name": names}).join(known, on="name", how="left", maintain_order="left")
     return found.select(
         pl.when(pl.col("name").is_null()).then(None).otherwise(pl.col("id").cast(pl.Int32).fill_null(-1))

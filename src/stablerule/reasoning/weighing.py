@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stablerule.paths.compiling import compiled
+from stablerule.paths.compiling import compiled, compiled_part
+from stablerule.paths.ordering import sort_by
 from stablerule.reasoning.evidence import blend, gather
 from stablerule.reasoning.firings import N_CANDIDATES, N_FIRINGS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stablerule.graph import Adjacency
+    from stablerule.graph import Stepped
     from stablerule.graph.triples import Ids, Offsets
     from stablerule.reasoning.firings import Firings
     from stablerule.reasoning.theory import Theory
@@ -33,17 +34,27 @@ class How(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """The levels of the rules that fired, candidate by candidate, the best first, each with a minus sign."""
+    """The levels of the rules that fired, candidate by candidate, the best first, each with a minus sign; the rules."""
 
     offsets: Offsets
     levels: Ids
+    rules: Ids
 
 
-@compiled
+class Order(NamedTuple):
+    """What candidates are ordered by: their scores, the lists of max_plus (or none), popularity."""
+
+    scores: NDArray[np.float64]
+    lists: Lists
+    entities: Ids
+    popularity: Ids
+
+
+@compiled_part
 def weigh(
     f: Firings,
     t: Theory,
-    g: Adjacency,
+    g: Stepped,
     how: How,
     own_slot: int,
     popularity: Ids,
@@ -56,7 +67,8 @@ def weigh(
         gather(f, t, own_slot, table)
         blend(table, f.entities, n, own_slot, popularity, g.offsets, how.weights, scores)
         return
-    scores[:n] = 0
+    for slot in range(n):
+        scores[slot] = 0
     if how.kind == NOISY_OR and how.top > 0:
         _sum_of_best(f, t, own_slot, how.top, scores)
         return
@@ -75,7 +87,7 @@ def weigh(
             scores[slot] = max(scores[slot], weight)
 
 
-@compiled
+@compiled_part
 def _sum_of_best(f: Firings, t: Theory, own_slot: int, top: int, scores: NDArray[np.float64]) -> None:
     lists = list_levels(f, t, own_slot)
     for slot in range(f.sizes[N_CANDIDATES]):
@@ -91,17 +103,37 @@ def list_levels(f: Firings, t: Theory, own_slot: int) -> Lists:
     offsets = np.zeros(n + 1, np.int64)
     for i in range(f.sizes[N_FIRINGS]):
         offsets[f.slots[i] + 1] += 1
-    offsets = np.cumsum(offsets)
-    at = offsets[:-1].copy()
-    levels = np.empty(f.sizes[N_FIRINGS], np.int32)
+    at = np.empty(n, np.int64)
+    for slot in range(n):
+        at[slot] = offsets[slot]
+        offsets[slot + 1] += offsets[slot]
+    levels, rules = np.empty(f.sizes[N_FIRINGS], np.int32), np.empty(f.sizes[N_FIRINGS], np.int32)
     for i in range(f.sizes[N_FIRINGS]):
-        slot = f.slots[i]
-        rule = f.rules[i]
+        slot, rule = f.slots[i], f.rules[i]
         levels[at[slot]] = -(t.own_levels[rule] if slot == own_slot else t.levels[rule])
+        rules[at[slot]] = rule
         at[slot] += 1
     for slot in range(n):
-        levels[offsets[slot] : offsets[slot + 1]].sort()
-    return Lists(offsets, levels)
+        sort_by(levels, rules, offsets[slot], offsets[slot + 1])
+    return Lists(offsets, levels, rules)
+
+
+@compiled_part
+def no_lists() -> Lists:
+    """Where the whole order does not count."""
+    return Lists(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
+
+
+@compiled_part
+def compare(order: Order, a: int, b: int) -> int:
+    """1 where candidate a is better than b, -1 where it is worse, 0 where nothing tells them apart."""
+    if order.scores[a] != order.scores[b]:
+        return 1 if order.scores[a] > order.scores[b] else -1
+    side = compare_lists(order.lists, a, b) if len(order.lists.offsets) > 0 else 0
+    if side == 0:
+        one, other = order.popularity[order.entities[a]], order.popularity[order.entities[b]]
+        side = 1 if one > other else (-1 if one < other else 0)
+    return side
 
 
 @compiled

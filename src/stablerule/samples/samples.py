@@ -59,6 +59,15 @@ class RuleSamples:
         """(U,): how often each body was walked."""
         return np.bincount(self.cell_bodies, self.cell_counts, self.n_bodies).astype(np.int64)
 
+    def counts(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(n, 2R): how often each relation closed each of some bodies, given by their rows."""
+        low, high = np.searchsorted(self.cell_bodies, rows), np.searchsorted(self.cell_bodies, rows, side="right")
+        place = np.repeat(np.arange(len(rows)), high - low)
+        cells = np.arange(len(place)) + np.repeat(low - np.cumsum(high - low) + (high - low), high - low)
+        found = np.zeros((len(rows), self.negative + 1))
+        found[place, self.cell_heads[cells]] = self.cell_counts[cells]
+        return found[:, : self.negative]
+
     @cached_property
     def closed(self) -> NDArray[np.bool_]:
         """(U,): whether any relation ever closed the body. One that was never closed can't be a rule."""
