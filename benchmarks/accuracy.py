@@ -3,14 +3,15 @@
     python -m benchmarks.accuracy [GRAPH ...]
 
 Needs the graphs of the catalog (STABLERULE_DATA). Everything is chosen on valid; each row is run in a fresh process,
-which may find compiled kernels in numba's cache; `--cold` empties it first. The ranks of each row are kept for the
-paired differences, which stand in the results beside the numbers.
+which may find compiled kernels in numba's cache; with `--cold` it has an empty one, and its time stands beside that of
+a warm one. The differences of the rows are paired, query by query, with the first row of a run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,8 @@ from typing import Any
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
 GRAPHS = ("family", "umls", "kinship", "wn18rr", "fb15k-237")
+
+POPULARITY = "popularity"  # no option of a learner: see `forget_popularity`
 
 # name -> method and its options; the first row is the one that the others are compared with.
 ROWS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -34,9 +37,15 @@ ROWS: dict[str, tuple[str, dict[str, Any]]] = {
     "fixed aggregation noisy_or of 5": ("tabular", {"aggregation": "noisy_or", "top": 5}),
     "fixed aggregation noisy_or of all": ("tabular", {"aggregation": "noisy_or"}),
     "fixed aggregation count": ("tabular", {"aggregation": "count"}),
+    "fixed aggregation max_plus, equals not by popularity": ("tabular", {"aggregation": "max_plus", POPULARITY: False}),
     "learned, without constants": ("tabular", {"constants": False, "aggregation": "learned"}),
+    "learned, constants without chains": ("tabular", {"rules_per_relation": 1, "aggregation": "learned"}),
     "learned, chains to length 2": ("tabular", {"max_length": 2, "aggregation": "learned"}),
     "learned, without length 1": ("tabular", {"min_length": 2, "aggregation": "learned"}),
+    "learned, chains to length 4": ("tabular", {"max_length": 4, "aggregation": "learned"}),
+    "learned, chains to length 5": ("tabular", {"max_length": 5, "aggregation": "learned"}),
+    "learned, twice as many chains": ("tabular", {"rules_per_relation": 800, "aggregation": "learned"}),
+    "the network alone scores": ("stablerule", {"smoothing": None}),
 }
 
 
@@ -49,7 +58,10 @@ def run_one(graph: str, row: str, split: str, folder: str) -> None:
     from stablerule.baselines import MODELS  # noqa: PLC0415
     from stablerule.evaluation import evaluate  # noqa: PLC0415
 
-    method, options = ROWS[row]
+    method, given = ROWS[row]
+    options = {name: value for name, value in given.items() if name != POPULARITY}
+    if not given.get(POPULARITY, True):
+        forget_popularity()
     dataset = stablerule.load(graph)
     model = MODELS[method].with_options(options).fit(dataset.graph, dataset.valid)
     learned = time.perf_counter()
@@ -73,11 +85,27 @@ def run_one(graph: str, row: str, split: str, folder: str) -> None:
     print(json.dumps(answer))
 
 
+def forget_popularity() -> None:
+    """Let equal candidates stay equal."""
+    import numpy as np  # noqa: PLC0415
+
+    from stablerule.reasoning.search import Search  # noqa: PLC0415
+
+    asked = Search.asked
+
+    def without(self: Search, relation: int) -> Any:
+        found = asked(self, relation)
+        return found._replace(popularity=np.zeros_like(found.popularity), popular=np.zeros(0, np.int32))
+
+    Search.asked = without  # type: ignore[method-assign]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("graphs", nargs="*", default=list(GRAPHS))
     parser.add_argument("--rows", nargs="*", default=list(ROWS))
     parser.add_argument("--split", default="test")
+    parser.add_argument("--cold", action="store_true", help="time only, with nothing compiled before")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
@@ -92,12 +120,20 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 command = [sys.executable, "-m", "benchmarks.accuracy", "--one", graph, row, asked.split, folder]
                 began = time.perf_counter()
-                done = subprocess.run(command, check=True, capture_output=True, text=True)
+                cache = {"NUMBA_CACHE_DIR": folder} if asked.cold else {}
+                done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | cache)
+                if asked.cold:
+                    cold = round(time.perf_counter() - began, 1)
+                    results[graph][row]["seconds"]["process, nothing compiled before"] = cold
+                    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+                    print(graph, row, cold, flush=True)
+                    continue
                 answer = json.loads(done.stdout.splitlines()[-1])
                 answer["seconds"]["process"] = round(time.perf_counter() - began, 1)
                 ranks = np.load(Path(folder) / "ranks.npy")
             if first is None:
                 first = ranks
+                answer = results.get(graph, {}).get(row, answer)  # what it was compared with before is kept
             else:
                 answer["difference"] = paired(first, ranks)
             results.setdefault(graph, {})[row] = answer

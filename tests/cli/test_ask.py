@@ -230,6 +230,27 @@ def test_another_graph_is_asked_and_noted(model: Path, tmp_path: Path) -> None:
     assert "the model learned from 'world' (83 facts), which is not the train of 'other' (2 facts)" in result.stderr
 
 
+def test_a_file_is_read_again_as_it_was_when_the_model_learned(tmp_path: Path) -> None:
+    """Separator, columns and split are kept with the model."""
+    lines = [f"{tail};{relation};{head}" for head, relation, tail in world().frame("train").rows()]
+    path, folder = tmp_path / "facts.csv", tmp_path / "m"
+    path.write_text("\n".join(lines) + "\n")
+    how = ("--separator", ";", "--columns", "2,1,0", "--no-header", "--split", "0.8,0.1,0.1")
+    learned = run("learn", path, "-o", folder, "--method", "tabular", "--set", "walks=5000", *how)
+    assert learned.exit_code == 0, learned.output
+    question = ("ask", folder, "Kenya", "in_continent")
+    first = run(*question)
+    assert (first.exit_code, first.stderr) == (0, "")
+    path.rename(tmp_path / "moved.csv")
+    assert "Pass the graph with --data" in fails(*question)
+    moved = run(*question, "--data", tmp_path / "moved.csv")
+    assert (moved.stdout, moved.stderr) == (first.stdout, "")  # the same file, cut in the same way
+    (tmp_path / "more.csv").write_text("\n".join([*lines, "Europe;in_continent;Atlantis"]) + "\n")
+    more = run("ask", folder, "Atlantis", "in_continent", "--data", tmp_path / "more.csv")
+    assert more.exit_code == 0
+    assert f"{len(lines) + 1} facts" in more.stderr  # another file: all of it
+
+
 def test_a_graph_that_is_gone(model: Path, tmp_path: Path) -> None:
     saved = load_model(model)
     saved.save(tmp_path / "lost", source=str(tmp_path / "gone"))

@@ -123,6 +123,16 @@ def test_too_few_facts_choose_nothing(asked: str) -> None:
     assert model.learned_["choice"]["tried"] == []
 
 
+def test_what_was_not_chosen_is_said() -> None:
+    graph = random_graph(0, entities=6, relations=2, count=10)
+    assert learner(walks=200, aggregation="count").fit(graph).learned_["choice"]["chosen_on"] == (
+        "nothing: it was asked for"
+    )
+    few = learner(walks=200, aggregation="learned").fit(graph)
+    assert few.aggregation_.name == "max_plus"
+    assert "queries are too few, it takes 60" in few.learned_["choice"]["chosen_on"]
+
+
 def test_a_tiny_graph_has_nothing_to_choose_by() -> None:
     graph = random_graph(0, entities=6, relations=2, count=10)
     assert learner(walks=200).fit(graph).aggregation_ == Aggregation("max_plus")

@@ -214,3 +214,18 @@ def test_what_makes_no_sense_is_refused(model: Tabular) -> None:
 def test_scores_that_are_sums_may_have_a_threshold_above_1(dataset: Dataset) -> None:
     model = Tabular(walks=5_000, aggregation="count").fit(dataset.graph)
     assert all(fact.score >= 1.5 for fact in complete(model.search(), threshold=1.5))
+
+
+def test_a_model_completes_and_is_calibrated_only_where_it_learned(dataset: Dataset, model: Tabular) -> None:
+    known = everything(dataset)
+    expected = list(complete(model.search(), known=known, relations=["sibling_of"], top=5))
+    assert list(model.complete(known=known, relations=["sibling_of"], top=5)) == expected
+    with pytest.raises(OptionError, match="Argument 'top' must be"):
+        model.complete(top=0)  # at once
+    calibrated = Tabular(walks=2000).fit(dataset.graph)
+    calibrated.calibration_ = CURVE
+    fewer = Graph.build(dataset.graph.triples.take(np.arange(dataset.graph.n_facts - 1)), dataset.vocabulary)
+    for graph, there in ((None, True), (dataset.graph, True), (fewer, False)):
+        facts = list(calibrated.complete(graph=graph, relations=["sibling_of"], top=5))
+        assert facts
+        assert all((fact.probability is not None) == there for fact in facts)

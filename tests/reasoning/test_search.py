@@ -446,6 +446,10 @@ def test_what_can_not_be_asked() -> None:
     for k in (0, -1, True, 1.5):
         with pytest.raises(OptionError, match="'k' must be a whole number of at least 1, got"):
             ask("ann", "nationality", k)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="'k' must be"):
+        reasoner().answer([], 0, graph=GRAPH)  # at once, not when the first answer is wanted
+    with pytest.raises(InputError, match=r"A triple must be \(head, relation, tail\).*got \('ann', 'nationality'\)"):
+        reasoner().score([("ann", "nationality")], graph=GRAPH)  # type: ignore[list-item]
     with pytest.raises(OptionError, match="'candidates' is an empty list"):
         ask("ann", "nationality", candidates=[])
     with pytest.raises(OptionError, match="must be 'all', 'range' or a list of names, got 'rang'"):

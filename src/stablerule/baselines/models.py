@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablerule.errors import OptionError, ReadError, closest
-from stablerule.learning import StableRule, Tabular
+from stablerule.learning import GivenRules, StableRule, Tabular
 from stablerule.reasoning import RuleReasoner, read_model_folder
 
 if TYPE_CHECKING:
     from os import PathLike
 
-MODELS: dict[str, type[RuleReasoner]] = {model.method: model for model in (StableRule, Tabular)}
+MODELS: dict[str, type[RuleReasoner]] = {model.method: model for model in (StableRule, Tabular, GivenRules)}
 
 
 def load_model(folder: str | PathLike[str]) -> RuleReasoner:

@@ -13,7 +13,7 @@ import typer
 from stablerule.cli.completion_files import BASE, FORMATS, Writer, check_names, format_of, is_iri, writer
 from stablerule.cli.completion_parts import Parts
 from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
-from stablerule.cli.output import errors, plain
+from stablerule.cli.output import errors, options_as_typed, plain
 from stablerule.errors import OptionError
 from stablerule.io import write_beside
 from stablerule.progress import progress_bar
@@ -50,7 +50,8 @@ def complete(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run to the same file was killed.")] = False,
 ) -> None:
     """Find the facts that the rules conclude and no file has, each with its best rule and a path."""
-    wanted = Wanted(top, per_relation, threshold, min_probability, per_query, candidates, domain)  # type: ignore[arg-type]
+    with options_as_typed():
+        wanted = Wanted(top, per_relation, threshold, min_probability, per_query, candidates, domain)  # type: ignore[arg-type]
     suffix = format_of(output)
     if suffix == ".nt" and not is_iri(base):
         raise OptionError(f"--base must be an IRI such as https://example.org/ or {BASE}, got {base!r}.")
@@ -60,13 +61,11 @@ def complete(
     opened = open_model(model, data)
     check_names(opened.graph.vocabulary, output)
     same_graph = opened.model.data_.sha256 == opened.graph.sha256
-    completion = Completion(
-        opened.search,
-        wanted,
-        known=opened.known,
-        relations=relation or None,
-        calibration=opened.model.calibration_ if same_graph else None,
-    )
+    calibration = opened.model.calibration_ if same_graph else None
+    with options_as_typed():
+        completion = Completion(
+            opened.search, wanted, known=opened.known, relations=relation or None, calibration=calibration
+        )
     parts.begin(_identity(model, opened, completion), resume=resume)
     try:
         _complete_all(completion, parts)

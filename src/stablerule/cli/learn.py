@@ -19,6 +19,7 @@ from stablerule.learning import StableRule
 from stablerule.learning.presets import preset as preset_options
 from stablerule.reasoning import RuleReasoner
 
+LONGEST = 3
 SPELLED = {"true": True, "false": False, "none": None}
 
 
@@ -27,7 +28,7 @@ def learn(
     dataset: Dataset,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the model.")] = None,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "stablerule",
-    max_length: Annotated[int, typer.Option(help="Longest rule body.")] = 3,
+    max_length: Annotated[int, typer.Option(help="Longest rule body.")] = LONGEST,
     preset: Annotated[str, typer.Option(help="laptop, or a graph of the paper for its hyper-parameters.")] = "laptop",
     seed: Annotated[int, typer.Option(help="Same seed, same rules.")] = 0,
     option: Annotated[
@@ -39,7 +40,7 @@ def learn(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model if there is one.")] = False,
 ) -> None:
     """Learn rules and keep them in a folder."""
-    model = _make(method, preset, {"max_length": max_length, "seed": seed} | _settings(option or []))
+    model = _make(method, preset, _common(method, max_length, seed) | _settings(option or []))
     if resume and not isinstance(model, StableRule):
         raise OptionError(f"--resume is for stablerule; {method} takes seconds: leave it out.")
     if not dry_run:
@@ -52,14 +53,21 @@ def learn(
         return
     began = time.perf_counter()
     interrupted = _fit(model, dataset, output, resume=resume)
-    model.save(output, overwrite=True, source=dataset.source)
+    model.save(output, overwrite=True, source=dataset.source, reading=dataset.reading)
     if not interrupted:
         _remove_checkpoint(_checkpoint_of(output))
     seconds = time.perf_counter() - began
     _say(f"{model.rules.describe()}, in {seconds:.1f} s. Saved to {plain(str(output))}")
+    _say(f"Answers are weighed by {model.aggregation_.name}, chosen on {model.learned_['choice']['chosen_on']}.")
     if interrupted:
         _say("Interrupted: these are the rules of what was learned so far. Go on with --resume.")
     _say(f"Look at them with: stablerule rules {plain(str(output))}")
+
+
+def _common(method: str, max_length: int, seed: int) -> dict[str, Any]:
+    """The options with names of their own; a method that walks nowhere has no longest body."""
+    walks = method not in MODELS or "max_length" in MODELS[method].option_names() or max_length != LONGEST
+    return {"seed": seed} | ({"max_length": max_length} if walks else {})
 
 
 def _make(method: str, preset: str, options: dict[str, Any]) -> RuleReasoner:

@@ -12,17 +12,21 @@ import typer
 from stablerule.baselines import load_model
 from stablerule.cli.output import errors, plain
 from stablerule.datasets import open_dataset
+from stablerule.datasets.catalog import CATALOG
 from stablerule.errors import InputError, StableRuleError
 from stablerule.graph import Dataset, Graph
 
 if TYPE_CHECKING:
-    from stablerule.reasoning import RuleReasoner
+    from stablerule.reasoning import DataMark, RuleReasoner
     from stablerule.reasoning.search import Search
 
 ModelArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")]
 DataOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="DATA", help="The graph to look in, if not the one that the model learned from."),
+    typer.Option(
+        metavar="DATA",
+        help="The graph to look in, if not the one that the model learned from. A file is read as that one was.",
+    ),
 ]
 
 
@@ -61,8 +65,8 @@ class ModelOnGraph:
 def open_model(folder: Path, data: str | None) -> ModelOnGraph:
     """Take up a model with its graph: the one at `data`, or where it says that it learned."""
     model = load_model(folder)
-    found = ModelOnGraph(model, open_dataset(data) if data is not None else _where_it_learned(model, folder))
     mark = model.data_
+    found = ModelOnGraph(model, _where_it_learned(model, folder) if data is None else _elsewhere(data, mark))
     if mark.sha256 != found.graph.sha256:
         note(
             f"the model learned from {mark.name!r} ({mark.facts:,} facts), which is not the train of "
@@ -76,6 +80,17 @@ def note(text: str) -> None:
     errors.print(f"Note: {plain(text)}", highlight=False, soft_wrap=True)
 
 
+def _elsewhere(data: str, mark: DataMark) -> Dataset:
+    """Open another graph. A file is read as the model's own was, and cut only if it turns out to be that one."""
+    if data.lower() in CATALOG:
+        return open_dataset(data)
+    dataset = open_dataset(data, **mark.reading)
+    if "split" in mark.reading and dataset.graph.sha256 != mark.sha256:
+        whole = {name: value for name, value in mark.reading.items() if name not in ("split", "seed")}
+        return open_dataset(data, **whole)
+    return dataset
+
+
 def _where_it_learned(model: RuleReasoner, folder: Path) -> Dataset:
     mark = model.data_
     learned = f"{folder}: it learned from {mark.name!r} ({mark.facts:,} facts)"
@@ -83,6 +98,6 @@ def _where_it_learned(model: RuleReasoner, folder: Path) -> Dataset:
     if mark.source is None:
         raise InputError(f"{learned}, and does not say where that is. {cure}")
     try:
-        return open_dataset(mark.source)
+        return open_dataset(mark.source, **mark.reading)
     except StableRuleError as error:
         raise InputError(f"{learned}, which can't be opened any more ({str(error).rstrip('.')}). {cure}") from error

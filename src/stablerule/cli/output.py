@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from stablerule.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Without emoji=False rich turns a name such as :smile: into a picture.
 console = Console(emoji=False)
@@ -93,6 +100,23 @@ def visible(text: str) -> str:
     red: \x1b[31m
     """
     return text.translate(CONTROLS)
+
+
+@contextmanager
+def options_as_typed() -> Iterator[None]:
+    """Name options as they are typed, in errors about the arguments of a function.
+
+    >>> with options_as_typed():
+    ...     raise OptionError("Argument 'per_query' must be at least 1, got 0.")
+    Traceback (most recent call last):
+    ...
+    stablerule.errors.OptionError: --per-query must be at least 1, got 0.
+    """
+    try:
+        yield
+    except OptionError as error:
+        typed = re.sub(r"Argument '(\w+)'", lambda found: f"--{found[1].replace('_', '-')}", str(error))
+        raise OptionError(typed) from error
 
 
 class NoteFormatter(logging.Formatter):

@@ -42,7 +42,7 @@ def open_dataset(data: str | Path, **options: Any) -> Dataset:
             )
         return replace(load(text), source=text.lower())
     if isinstance(data, Path) or os.sep in text or Path(text).suffix or kind_of(Path(text)):
-        return replace(read_dataset(data, **options), source=str(Path(data).resolve()))
+        return replace(read_dataset(data, **options), source=str(Path(data).resolve()), reading=options)
     catalog.find(text)
     raise AssertionError("unreachable: find raises for names that are not in the catalog")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,7 @@ class Dataset:
     """What a user brings: facts to learn from, facts to choose by, facts to be judged by.
 
     `notes` says what was left out or looked odd while reading; `prefixes` are those that shortened RDF names;
-    `source` says where it was opened, by its name in the catalog or its path.
+    `source` says where it was opened, by its name in the catalog or its path, and `reading` with which options.
 
     >>> dataset = Dataset.from_names("tiny", train=[("Paris", "capital_of", "France")])
     >>> dataset
@@ -45,6 +45,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict)
     source: str | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_names(

@@ -26,7 +26,7 @@ MOST_OF_A_RELATION = 500  # queries of one relation that weights are fitted to
 FEWEST_TO_CHOOSE = 60  # queries: with fewer there is nothing to choose by
 FEWEST_OF_A_RELATION = 100  # judged queries: with fewer a relation has no way of its own
 CALIBRATING, FEWEST_TO_PART = 0.15, 200  # the share of valid that calibrates, and the fewest facts to part
-RIDGES = (1.0, 4.0, 16.0)
+RIDGES = (1.0, 4.0, 16.0, 64.0)
 FIXED = (
     Aggregation("max_plus"),
     Aggregation("noisy_or", top=5),
@@ -67,7 +67,7 @@ class Choice:
     tried: tuple[dict[str, Any], ...]
     judged: int
     fitted: int
-    from_training: bool
+    chosen_on: str
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -75,7 +75,7 @@ class Choice:
             "tried": list(self.tried),
             "judged_queries": self.judged,
             "fitted_queries": self.fitted,
-            "chosen_on": "training facts, each hidden in turn" if self.from_training else "valid",
+            "chosen_on": self.chosen_on,
         }
 
 
@@ -106,7 +106,7 @@ def choose_aggregation(
     other link, because the facts that one asks for seldom have one. known: what is true, and no rival.
     """
     if only is not None and only != "learned":
-        return Choice(fixed, (), 0, 0, from_training=valid is None)
+        return Choice(fixed, (), 0, 0, "nothing: it was asked for")
     hidden = valid is None or not len(valid)
     facts = _training_facts(graph, seed) if hidden or valid is None else valid
     random = np.random.default_rng(seed)
@@ -115,7 +115,7 @@ def choose_aggregation(
     order = random.permutation(n)
     judging, fitting = order[: min(n // 2, MOST_JUDGED)], order[min(n // 2, MOST_JUDGED) :]
     if n < FEWEST_TO_CHOOSE:
-        return Choice(fixed, (), 0, 0, from_training=hidden)
+        return Choice(fixed, (), 0, 0, f"nothing: {n} queries are too few, it takes {FEWEST_TO_CHOOSE}")
     judge = _Judge(graph, queries.take(judging), known, hidden)
     encoded = encode("confidence")
     examples = Search(encoded, FIXED[0]).evidence(*queries, known, ROWS, hidden=hidden)
@@ -139,7 +139,8 @@ def choose_aggregation(
         | ({"ridge": ridge} if w.name == "learned" else {})
         for w, found in results
     )
-    return Choice(aggregation, tried, len(judging), n, from_training=hidden)
+    chosen_on = "training facts, each hidden in turn" if hidden else "valid"
+    return Choice(aggregation, tried, len(judging), n, chosen_on)
 
 
 class _Judge:

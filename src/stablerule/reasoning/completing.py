@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 import polars as pl
@@ -74,6 +74,18 @@ class Wanted:
         return min((n for n in (self.top, self.per_relation) if n is not None), default=None)
 
 
+class WantedOptions(TypedDict, total=False):
+    """The arguments of `Wanted`, by name."""
+
+    top: int | None
+    per_relation: int | None
+    threshold: float
+    min_probability: float | None
+    per_query: int
+    candidates: Literal["range", "all"]
+    domain: Literal["observed", "all"]
+
+
 @dataclass(frozen=True)
 class NewFact:
     """A fact that no file has, and why it may be true.
@@ -102,13 +114,7 @@ def complete(
     known: Graph | Iterable[Graph] = (),
     relations: Iterable[str] | None = None,
     calibration: Calibration | None = None,
-    top: int | None = None,
-    per_relation: int | None = None,
-    threshold: float = 0.0,
-    min_probability: float | None = None,
-    per_query: int = 10,
-    candidates: Literal["range", "all"] = "range",
-    domain: Literal["observed", "all"] = "observed",
+    **options: Unpack[WantedOptions],
 ) -> Iterator[NewFact]:
     """Yield new facts: with `top` the best of all, else relation by relation, the best of each first.
 
@@ -123,15 +129,18 @@ def complete(
     >>> best.relation, len(best.path) > 1
     ('grandparent_of', True)
     """
-    wanted = Wanted(top, per_relation, threshold, min_probability, per_query, candidates, domain)
-    completion = Completion(search, wanted, known=known, relations=relations, calibration=calibration)
-    if top is None:
+    completion = Completion(search, Wanted(**options), known=known, relations=relations, calibration=calibration)
+    return _new_facts(completion)
+
+
+def _new_facts(completion: Completion) -> Iterator[NewFact]:
+    if completion.wanted.top is None:
         for relation in completion.relations:
             yield from _named(completion.of(relation))
         return
     kept = completion.nothing()
     for relation in completion.relations:
-        kept = best_facts(pl.concat([kept, completion.of(relation)]), top)
+        kept = best_facts(pl.concat([kept, completion.of(relation)]), completion.wanted.top)
     yield from _named(kept)
 
 

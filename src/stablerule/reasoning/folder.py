@@ -25,7 +25,11 @@ PACKAGES = ("stablerule", "numpy", "numba", "polars", "torch")
 
 @dataclass(frozen=True)
 class DataMark:
-    """Which graph a model learned from. `source` is what the user called it: a name of the catalog or a path."""
+    """Which graph a model learned from.
+
+    `source` is what the user called it, a name of the catalog or a path; `reading` how it was read, as the options of
+    `read_dataset`.
+    """
 
     name: str
     sha256: str
@@ -33,6 +37,7 @@ class DataMark:
     relations: int
     facts: int
     source: str | None = None
+    reading: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

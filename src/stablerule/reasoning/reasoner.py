@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 
@@ -15,10 +16,11 @@ from stablerule.reasoning.aggregation import Aggregation, AggregationName
 from stablerule.reasoning.answers import Answer, Explanation
 from stablerule.reasoning.calibration import Calibration, calibrate
 from stablerule.reasoning.choosing import CALIBRATING, choose_aggregation, split_valid
+from stablerule.reasoning.completing import NewFact, WantedOptions, complete
 from stablerule.reasoning.explaining import check_triple, explain
 from stablerule.reasoning.folder import DataMark, SavedModel
 from stablerule.reasoning.option_types import check_types
-from stablerule.reasoning.questions import candidate_limits, encode_queries, in_blocks, joined_graph
+from stablerule.reasoning.questions import Limits, candidate_limits, encode_queries, in_blocks, joined_graph
 from stablerule.reasoning.search import Search
 from stablerule.reasoning.theory import By, Encoded, encode_rules
 from stablerule.reasoning.why_not import WhyNot, why_not
@@ -26,7 +28,7 @@ from stablerule.reasoning.why_not import WhyNot, why_not
 BLOCK = 512  # queries that are answered together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
     from stablerule.graph import Vocabulary
@@ -134,7 +136,11 @@ class RuleReasoner(ABC):
             raise OptionError(f"Argument 'k' must be a whole number of at least 1, got {k!r}.")
         search = self.search(graph)
         limits = candidate_limits(candidates, search.graph)
-        left_out = joined_graph(known, search.graph)
+        return self._answers(search, queries, k, limits, joined_graph(known, search.graph))
+
+    def _answers(
+        self, search: Search, queries: Iterable[tuple[str, str]], k: int, limits: Limits, left_out: Graph | None
+    ) -> Iterator[list[Answer]]:
         for block in in_blocks(queries, BLOCK):
             heads, relations = encode_queries(block, search.graph.vocabulary)
             found, scores = search.answer(heads, relations, k, left_out, limits)
@@ -150,8 +156,8 @@ class RuleReasoner(ABC):
         Under `max_plus` it is the weight of the best rule; ranks go by the whole order.
         """
         search = self.search(graph)
-        asked = list(triples)
-        heads, relations = encode_queries([triple[:2] for triple in asked], search.graph.vocabulary)
+        asked = [check_triple(triple) for triple in triples]
+        heads, relations = encode_queries([(head, relation) for head, relation, _ in asked], search.graph.vocabulary)
         tails = np.array([search.graph.vocabulary.entity_id(tail) for *_, tail in asked], np.int32)
         return search.score(heads, relations, tails).tolist()  # type: ignore[no-any-return]
 
@@ -166,6 +172,23 @@ class RuleReasoner(ABC):
     def why_not(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> WhyNot:
         """Say where (head, relation, tail) stands among the answers, and why not further up."""
         return why_not(self.search(graph), *check_triple(triple))
+
+    def complete(
+        self,
+        *,
+        graph: Graph | None = None,
+        known: Graph | Iterable[Graph] = (),
+        relations: Iterable[str] | None = None,
+        **wanted: Unpack[WantedOptions],
+    ) -> Iterator[NewFact]:
+        """Yield new facts over the whole graph: with `top` the best of all, else relation by relation, the best first.
+
+        known: graphs whose facts are not new either. relations: by name; None is all. The others are those of `Wanted`.
+        Probabilities are there if the model is calibrated, on the graph that it learned from.
+        """
+        search = self.search(graph)
+        calibration = self.calibration_ if search.graph.sha256 == self.data_.sha256 else None
+        return complete(search, known=known, relations=relations, calibration=calibration, **wanted)
 
     def search(self, graph: Graph | None = None) -> Search:
         """Give the rules, made ready for a graph: the one that was learned from, or another."""
@@ -200,10 +223,17 @@ class RuleReasoner(ABC):
                 raise OptionError(f"{cls.__name__} has no option {name!r}.{closest(name, cls.option_names())}")
         return cls(**check_types(cls, options))
 
-    def save(self, folder: str | PathLike[str], *, overwrite: bool = False, source: str | None = None) -> None:
-        """Keep the model in a folder. `source` is what the data was called, to find it again."""
+    def save(
+        self,
+        folder: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        source: str | None = None,
+        reading: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Keep the model in a folder. `source` and `reading` say where the data is and how it was read."""
         self._check_fitted()
-        mark = DataMark(**{**vars(self.data_), "source": source or self.data_.source})
+        mark = self.data_ if source is None else replace(self.data_, source=source, reading=dict(reading or {}))
         saved = SavedModel(self.method, self.options, mark, self.rules_, self.vocabulary_, self.learned_)
         saved.write(Path(folder), overwrite=overwrite, tensors=self._tensors())
 

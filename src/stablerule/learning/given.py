@@ -1,0 +1,93 @@
+"""Rules from a file, weighed as learned ones are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from stablerule.errors import InputError, OptionError
+from stablerule.reasoning import RuleReasoner
+from stablerule.rules import RuleSet, read_rules
+from stablerule.rules.statistics import measure_rules
+
+if TYPE_CHECKING:
+    from stablerule.graph import Graph, Triples
+
+MEASURED = ("support", "body_count", "confidence", "pca_confidence", "head_coverage", "confidence_error")
+
+
+class GivenRules(RuleReasoner):
+    """Takes rules from a file, of any format that `read_rules` knows; `fit` learns only how to weigh them.
+
+    A rule keeps the numbers that the file has. A chain without a confidence is measured on the graph. A rule that names
+    a relation or an entity which the graph does not have can't fire.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from stablerule import households
+    >>> path = Path(mkdtemp()) / "mine.txt"
+    >>> _ = path.write_text("grandparent_of(X, Y) <- parent_of(X, A), parent_of(A, Y)\\n")
+    >>> model = GivenRules(file=str(path)).fit(households(families=5, seed=0).dataset.graph)
+    >>> len(model.rules), model.rules[0].confidence > 0.5
+    (1, True)
+    """
+
+    method: ClassVar[str] = "given"
+
+    def __init__(
+        self,
+        *,
+        file: str = "",
+        measure_budget: float | None = 1e9,
+        aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
+        by: Literal["confidence", "score"] = "confidence",
+        top: int = 0,
+        seed: int = 0,
+    ) -> None:
+        self.file = file
+        self.measure_budget = measure_budget
+        self.aggregation = aggregation
+        self.by = by
+        self.top = top
+        self.seed = seed
+
+    def _learn(self, graph: Graph, valid: Triples | None) -> RuleSet:
+        if not self.file:
+            raise OptionError("GivenRules needs a file of rules: GivenRules(file=...), or --set file=FILE.")
+        rules, notes = read_rules(self.file)
+        self.learned_ = {"notes": list(notes)}
+        known = [name for name in rules.relations if name in set(graph.vocabulary.all_relations)]
+        if not known:
+            raise InputError(
+                f"{self.file}: none of its {len(rules):,} rules concludes a relation of {graph.name!r}, such as "
+                f"{graph.vocabulary.relation_name(0)!r}."
+            )
+        return self._measured(rules, graph)
+
+    def _measured(self, rules: RuleSet, graph: Graph) -> RuleSet:
+        """Measure the chains that come without a confidence, if the graph has all their relations."""
+        frame = rules.to_frame().with_row_index("row")
+        ids = {name: i for i, name in enumerate(graph.vocabulary.all_relations)}
+        bare = frame.filter(pl.col("confidence").is_null() & pl.col("score").is_null())
+        if bare["constant"].null_count() < len(bare):
+            some = RuleSet.from_frame(bare.filter(pl.col("constant").is_not_null()).drop("row"))[0].rule
+            raise InputError(
+                f"{self.file}: rules with constants must come with a confidence, and this one does not: {some}"
+            )
+        named = [
+            (row, head, body)
+            for row, head, body in bare.select("row", "head_relation", "body").iter_rows()
+            if {head, *body} <= ids.keys()
+        ]
+        if not named:
+            return rules
+        bodies = np.full((len(named), max(len(body) for *_, body in named)), -1, np.int32)
+        for place, (*_, body) in zip(bodies, named, strict=True):
+            place[: len(body)] = [ids[name] for name in body]
+        heads = np.array([ids[head] for _, head, _ in named], np.int32)
+        found = measure_rules(graph, bodies, heads, budget=self.measure_budget, seed=self.seed)
+        numbers = pl.DataFrame({"row": [row for row, *_ in named]} | {name: getattr(found, name) for name in MEASURED})
+        frame = frame.update(numbers.with_columns(pl.col("row").cast(pl.UInt32)), on="row")
+        return RuleSet.from_frame(frame.drop("row"))
