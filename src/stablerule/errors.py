@@ -103,3 +103,16 @@ def closest(name: str, names: Iterable[str], count: int = 3) -> str:
     found = [n for n in names if n.casefold() == name.casefold()]
     found += [n for n in get_close_matches(name, names, n=count, cutoff=0.6) if n not in found]
     return f" Closest: {', '.join(map(repr, found[:count]))}." if found else ""
+
+
+def listed(names: Iterable[str], most: int | None = 10, begin: str = "They are:") -> str:
+    """Say which names there are, as the end of an error message where none is close.
+
+    >>> listed(["capital_of", "city_in"]), listed(["Paris", "Berlin", "Rome"], most=1)
+    (" They are: 'capital_of', 'city_in'.", " They are: 'Paris' and 2 others.")
+    """
+    names = list(names)
+    shown = names[:most]
+    more = len(names) - len(shown)
+    rest = f" and {more:,} other{'' if more == 1 else 's'}" if more else ""
+    return f" {begin} {', '.join(map(repr, shown))}{rest}." if shown else " There are none."

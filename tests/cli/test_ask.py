@@ -6,13 +6,14 @@ import csv
 import gzip
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from stablerule import Dataset, load_model, read_dataset, write_dataset
 from stablerule.errors import ReadError
-from tests.terminal import fails, run
+from tests.terminal import fails, program, run
 
 COUNTRIES = {"France": "Europe", "Spain": "Europe", "Japan": "Asia", "China": "Asia", "Kenya": "Africa"}
 CITIES = {f"{country} {i}": country for country in COUNTRIES for i in range(8)}
@@ -119,6 +120,12 @@ def test_no_answer_is_said(model: Path) -> None:
     assert json.loads(run("ask", model, "Africa", "city_in", "--json").stdout)["answers"] == []
 
 
+def test_a_relation_without_a_rule_is_said(model: Path, tmp_path: Path) -> None:
+    write_dataset(Dataset.from_names("other", train=[("Sam", "likes", "Rosie")]), tmp_path / "other")
+    result = run("ask", model, "Rosie", "likes", "--data", tmp_path / "other")
+    assert "No answer: the model has no rule for 'likes'." in result.stderr
+
+
 def test_a_file_of_queries(model: Path, queries: Path, tmp_path: Path) -> None:
     result = run("ask", model, "--queries", queries, "--top", "2")
     assert result.exit_code == 0, result.output
@@ -143,6 +150,16 @@ def test_a_file_of_queries(model: Path, queries: Path, tmp_path: Path) -> None:
     assert out.read_text() == result.stdout
     run("ask", model, "--queries", queries, "--top", "2", "-o", tmp_path / "answers.tsv.gz")
     assert gzip.decompress((tmp_path / "answers.tsv.gz").read_bytes()).decode() == result.stdout
+
+
+def test_a_file_of_answers_is_only_replaced_on_request(model: Path, queries: Path, tmp_path: Path) -> None:
+    ask = ("ask", model, "--queries", queries, "-o", tmp_path / "answers")  # no ending is fine
+    assert run(*ask).exit_code == 0
+    (tmp_path / "answers").write_text("mine")
+    assert "already exists. Choose another place, or --overwrite it." in fails(*ask)
+    assert (tmp_path / "answers").read_text() == "mine"
+    assert run(*ask, "--overwrite").exit_code == 0
+    assert (tmp_path / "answers").read_text().startswith("head\trelation\ttail\t")
 
 
 def test_new_answers_to_a_file_leave_out_the_one_in_it(model: Path, tmp_path: Path) -> None:
@@ -190,6 +207,29 @@ def test_bad_lines_are_named(model: Path, tmp_path: Path, text: bytes, line: int
     assert os.listdir(tmp_path) == ["queries.tsv"]
 
 
+def test_comments_in_a_file_of_queries(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "queries.tsv"
+    path.write_text("# head, relation, tail\nFrance 0\tin_continent\t?\n#France 1\tin_continent\t?\n")
+    assert {row["head"] for row in table(run("ask", model, "--queries", path).stdout)} == {"France 0"}
+    data = tmp_path / "odd.csv"  # where an entity begins so, it is asked about
+    data.write_text('head,relation,tail\n"#1",city_in,France\nFrance,in_continent,Europe\n')
+    path.write_text("# odd\n#1\tin_continent\t?\n")
+    rows = table(run("ask", model, "--queries", path, "--data", data).stdout)
+    assert {row["head"] for row in rows} == {"#1"}
+
+
+def test_queries_from_standard_input(model: Path) -> None:
+    command = program("ask", model, "--queries", "-", "--top", "1")
+
+    def ask(text: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+
+    assert [row["tail"] for row in table(ask("France 0\tin_continent\t?\n").stdout)] == ["Europe"]
+    wrong = ask("France 0\tin_continent\t?\nFrance 0\n")
+    assert wrong.returncode == 2
+    assert "standard input, line 2: found 1 column(s)" in wrong.stderr
+
+
 def test_a_byte_order_mark_is_no_part_of_a_name(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "queries.tsv"
     path.write_bytes(b"\xef\xbb\xbfFrance 0\tin_continent\t?\n")
@@ -209,6 +249,8 @@ def test_what_makes_no_sense_is_refused(model: Path, queries: Path, tmp_path: Pa
     assert "no such file" in fails("ask", model, "--queries", tmp_path / "none.tsv")
     assert "does not exist. Make it first" in fails("ask", model, "--queries", queries, "-o", tmp_path / "no" / "o.tsv")
     assert "-o must be a file" in fails("ask", model, "--queries", queries, "-o", "")
+    for name in ("answers.parquet", "answers.csv.gz"):
+        assert "must end in .tsv or .txt" in fails("ask", model, "--queries", queries, "-o", tmp_path / name)
     assert "no such folder" in fails("ask", tmp_path / "nowhere", "France", "city_in")
 
 
@@ -249,6 +291,11 @@ def test_a_file_is_read_again_as_it_was_when_the_model_learned(tmp_path: Path) -
     more = run("ask", folder, "Atlantis", "in_continent", "--data", tmp_path / "more.csv")
     assert more.exit_code == 0
     assert f"{len(lines) + 1} facts" in more.stderr  # another file: all of it
+    assert "drawn from it again" not in more.stderr
+    path.write_text((tmp_path / "more.csv").read_text())
+    grown = run(*question)
+    assert grown.exit_code == 0
+    assert "facts.csv has changed, so train, valid and test were drawn from it again" in grown.stderr
 
 
 def test_a_graph_that_is_gone(model: Path, tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ def test_options_say_which(model: Path, data: Path, tmp_path: Path) -> None:
         return pl.read_parquet(place).select("head", "relation", "tail").rows()
 
     assert rows("--top", "5") == expected_facts(model, data, top=5)
+    assert "1 new fact. Saved to" in works("complete", model, "-o", place, "--overwrite", "--top", "1").stderr
     assert rows("--per-relation", "2") == expected_facts(model, data, per_relation=2)
     assert rows("--top", "9", "--per-relation", "2") == expected_facts(model, data, top=9, per_relation=2)
     two = ("sibling_of", "parent_of")
@@ -127,6 +128,10 @@ def test_a_probability_only_where_the_model_is_calibrated(calibrated: Path, data
     result = works("complete", calibrated, "-o", place, "--overwrite", "--top", "3", "--data", str(data))
     assert "which is not the train of" in result.stderr
     assert pl.read_parquet(place).columns == SCHEMA  # on another graph nothing was calibrated
+    assert "no probability: it holds only on the graph that the model learned from" in result.stderr
+    message = fails("complete", calibrated, "-o", place, "--overwrite", "--min-probability", "0.1", "--data", str(data))
+    assert "--min-probability needs a calibration, and there is none: it holds only on the graph" in message
+    assert "use --threshold, the least score" in message
 
 
 class Killed(Exception):
@@ -190,6 +195,21 @@ completion_parts.Parts.add = add_and_die
     works("complete", model, "-o", tmp_path / "whole.tsv")
     assert place.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["new.tsv", "whole.tsv"]
+
+
+def test_an_interrupt_is_said_once(model: Path, tmp_path: Path) -> None:
+    place = tmp_path / "new.tsv"
+    stopped = """
+from stablerule.reasoning.completing import Completion
+def of(self, relation):
+    raise KeyboardInterrupt
+Completion.of = of
+"""
+    command = program("complete", model, "-o", place, before=stopped)
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.returncode == 130
+    assert ended.stderr.count("Interrupted") == 1
+    assert "new.tsv.partial: go on with --resume." in ended.stderr.replace("\n", "")
 
 
 def test_resuming_something_else_is_refused(
@@ -256,7 +276,7 @@ def test_what_makes_no_sense_is_refused(model: Path, data: Path, tmp_path: Path)
     assert "--top must be a whole number" in fails(*ask, "--top", "0")
     assert "--per-relation must be" in fails(*ask, "--per-relation", "-3")
     assert "--domain must be" in fails(*ask, "--domain", "everything")
-    assert "needs a calibrated model" in fails(*ask, "--min-probability", "0.5")
+    assert "there is none: there are no facts to calibrate on" in fails(*ask, "--min-probability", "0.5")
     assert "must be a file that ends in one of" in fails("complete", model, "-o", tmp_path / "new.xlsx")
     assert "must be a file that ends in one of" in fails("complete", model, "-o", tmp_path / "new.parquet.gz")
     assert "--base must be an IRI" in fails("complete", model, "-o", tmp_path / "new.nt", "--base", "no iri")
@@ -297,7 +317,7 @@ def test_names_that_formats_stumble_over(tmp_path: Path) -> None:
     lines = (tmp_path / "new.nt").read_text().splitlines()
     assert len(lines) == len(heads) - literals > 0
     if literals:
-        assert f"{literals} facts with a literal as head were left out" in result.stderr
+        assert f"Left out, because N-Triples can't hold it: {literals} fact" in result.stderr
     assert any("<urn:stablerule:p%09" in line for line in lines)
     assert any("<urn:stablerule:%3Cde%3E>" in line for line in lines)
 

@@ -58,7 +58,21 @@ def test_tabular_needs_no_plan_of_steps(data: Path, tmp_path: Path) -> None:
     result = run("learn", data, "-o", tmp_path / "m", "--method", "tabular", "--set", "walks=20000")
     assert result.exit_code == 0
     assert "steps of" not in result.stderr
+    assert "Note: there is no calibration, so new facts will have no probability: " in result.stderr  # valid is small
     assert type(load_model(tmp_path / "m")).__name__ == "Tabular"
+
+
+def test_rules_of_a_file_that_can_not_be_taken_in_are_told(data: Path, tmp_path: Path) -> None:
+    lines = ["20\t15\t0.75\tparent_of(X,Y) <= child_of(Y,X)"] * 2 + ["20\t15\t0.75\tparent_of(X,Y) <= "]
+    (tmp_path / "peer.txt").write_text("\n".join(lines) + "\n")
+    shown = run("rules", tmp_path / "peer.txt").stderr
+    told = [line for line in shown.splitlines() if line.startswith("Note: ")]
+    assert len(told) == 2
+    words = ["--method", "given", "--set", f"file={tmp_path / 'peer.txt'}"]
+    result = run("learn", data, "-o", tmp_path / "m", *words)
+    assert result.exit_code == 0, result.output
+    for line in told:
+        assert line in result.stderr
 
 
 def test_what_makes_no_sense_is_refused_before_any_work(data: Path, model: Path, tmp_path: Path) -> None:
@@ -66,6 +80,7 @@ def test_what_makes_no_sense_is_refused_before_any_work(data: Path, model: Path,
     assert "no preset 'desktop'" in fails("learn", data, "-o", tmp_path / "m", "--preset", "desktop")
     assert "is for stablerule" in fails("learn", data, "-o", tmp_path / "m", "--preset", "umls", "--method", "tabular")
     assert "no option 'stepz'. Closest: 'steps'" in fails("learn", data, "-o", tmp_path / "m", "--set", "stepz=1")
+    assert "no option 'zzz'. They are: 'max_length', " in fails("learn", data, "-o", tmp_path / "m", "--set", "zzz=1")
     assert "expects name=value" in fails("learn", data, "-o", tmp_path / "m", "--set", "steps")
     assert "Say where the model goes" in fails("learn", data)
     assert "already exists" in fails("learn", data, "-o", model, *SMALL)
@@ -109,6 +124,18 @@ def test_settings_of_the_wrong_kind_are_refused_before_the_plan(data: Path, sett
     assert isinstance(result.exception, StableRuleError)
     assert setting.split("=", maxsplit=1)[0] in str(result.exception)
     assert "walks" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--method", "given"], ["--method", "given", "--set", "file=x", "--seed", "-1"], ["--max-length", "0"],
+     ["--set", "walks=-1"], ["--seed", "-1"], ["--method", "tabular", "--set", "smoothing=-1"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_options_are_looked_at_before_the_data(words: list[str], tmp_path: Path) -> None:
+    """The data does not even exist."""
+    message = fails("learn", tmp_path / "nowhere.tsv", "-o", tmp_path / "m", *words)
+    assert "must be" in message or "needs a file of rules" in message
 
 
 def test_settings_in_other_spellings(data: Path, tmp_path: Path) -> None:
@@ -224,8 +251,15 @@ def test_rules_of_a_file_and_filters(model: Path, tmp_path: Path) -> None:
     assert all(len(rule["body"]) == 1 and rule["support"] >= 3 for rule in found["rules"])
 
 
+def test_no_rule_is_said(model: Path) -> None:
+    result = run("rules", model, "--min-confidence", "2")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "No rules as asked for, of " in result.stderr
+
+
 def test_what_rules_refuses(model: Path, tmp_path: Path) -> None:
     assert "Closest: 'grandparent_of'" in fails("rules", model, "--relation", "grandparents_of")
+    assert "It has rules for 'child_in_law_of', " in fails("rules", model, "--relation", "zzz")
     assert "--format must be one of" in fails("rules", model, "--format", "xml")
     assert "--sort must be one of" in fails("rules", model, "--sort", "beauty")
     assert "--per-relation must be at least 1" in fails("rules", model, "--per-relation", "0")

@@ -257,6 +257,19 @@ def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], kind: type[Ex
     assert not getattr(model, "parts", None)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (DATASET.graph, "got a Graph, which has no facts to ask about.*Pass the dataset that it is of"),
+        ("geography", r"got 'geography'. Pass load\(name\).*or read_dataset\(path\)"),
+        (None, "must be a Dataset, got None"),
+    ],
+)
+def test_only_a_dataset_can_be_evaluated_on(given: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        evaluate(Remembers(), given)
+
+
 def test_an_empty_split_is_refused() -> None:
     dataset = dataset_of(3, 1, train=[[0, 0, 1]], test=[[1, 0, 2]])
     with pytest.raises(InputError, match="'made' has nothing in valid"):

@@ -14,7 +14,7 @@ import pytest
 
 from stablerule import read_dataset, write_triples
 from stablerule.errors import ReadError, WriteError
-from stablerule.io import write_beside
+from stablerule.io import check_place, write_beside
 from stablerule.io.files import COMPRESSIONS, open_bytes
 
 
@@ -56,6 +56,17 @@ def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
         pass
     with pytest.raises(WriteError, match="can't be written"), write_beside(tmp_path):
         pass
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no folder that takes no files")
+def test_a_folder_that_takes_no_files_is_not_said_to_be_missing() -> None:
+    with (
+        pytest.raises(WriteError, match="'/proc' takes no new files. Choose another place"),
+        write_beside(Path("/proc/x.json")),
+    ):
+        raise AssertionError("told before the work")
+    with pytest.raises(WriteError, match="'/proc' takes no new files"):
+        check_place(Path("/proc/model"))
 
 
 def test_a_long_name_is_no_trouble_until_the_system_says_so(tmp_path: Path) -> None:

@@ -302,6 +302,10 @@ def test_frames_out() -> None:
     frame = to_pandas(dataset.frame("train"))
     assert list(frame.itertuples(index=False, name=None)) == FACTS
     assert read_dataset(frame).sha256 == dataset.sha256
+    others: list[tuple[Any, str]] = [(dataset, r"dataset.frame\('train'\)"), (dataset.graph, "graph.vocabulary.decode")]
+    for given, cure in [*others, (FACTS, "got list")]:
+        with pytest.raises(InputError, match=f"A polars frame was expected, .*{cure}"):
+            to_pandas(given)
 
 
 def test_optional_columns_survive_a_round_trip(tmp_path: Path) -> None:

@@ -269,18 +269,24 @@ def test_a_saved_model_loads_as_the_same_model(fitted: RuleReasoner, tmp_path: P
     about = json.loads((tmp_path / "m" / "model.json").read_text())
     assert about["versions"]["stablerule"]
     assert not list((tmp_path / "m").glob("*.pkl"))
+    assert len({path.stat().st_mode for path in (tmp_path / "m").iterdir()}) == 1
     with pytest.raises(WriteError, match="already exists"):
         fitted.save(tmp_path / "m")
     fitted.save(tmp_path / "m", overwrite=True)
 
 
 def test_folders_that_are_no_models(fitted: RuleReasoner, tmp_path: Path) -> None:
-    with pytest.raises(ReadError, match="no such folder"):
+    with pytest.raises(ReadError, match="no such folder. Make one with: stablerule learn DATA -o .*nowhere"):
         load_model(tmp_path / "nowhere")
-    with pytest.raises(ReadError, match="not the folder of a model"):
+    with pytest.raises(ReadError, match="not the folder of a model.* stablerule learn DATA -o MODEL"):
         load_model(tmp_path)
     folder = tmp_path / "m"
     fitted.save(folder)
+    with pytest.raises(ReadError, match=f"a file of a model, which is a folder. Pass that: {folder}"):
+        load_model(folder / "model.json")
+    (tmp_path / "facts.tsv").write_text("")
+    with pytest.raises(ReadError, match="a file, and a model is a folder"):
+        load_model(tmp_path / "facts.tsv")
     good = json.loads((folder / "model.json").read_text())
 
     def change(**parts: Any) -> None:

@@ -138,9 +138,10 @@ class Plain:
         return Band(best, best + sum(key == own for key in keys), own[0], sum(key[0] for key in [*keys, own]))
 
     def answers(self, head: int, relation: int, k: int, left_out: set[int]) -> list[tuple[int, float]]:
-        """The k best candidates with their scores; of equal ones the lower id."""
+        """The k best candidates with their scores; of equal ones the lower id. Without a loop, nobody is its own."""
         order, fired = self.order(head, relation), self.fired(head, relation)
-        by_id = sorted(fired.keys() - left_out)
+        loops = any(h == t for h, t in zip(*self.graph.facts(relation), strict=True))
+        by_id = sorted(fired.keys() - left_out - (set() if loops else {head}))
         best = sorted(by_id, key=lambda entity: order[entity], reverse=True)[:k]  # a reversed sort is stable too
         return [(entity, self.value(fired[entity], entity, relation)) for entity in best]
 

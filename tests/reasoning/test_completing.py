@@ -180,6 +180,24 @@ def test_small_blocks_change_nothing(model: Tabular, monkeypatch: pytest.MonkeyP
     assert list(complete(model.search(), per_relation=7)) == expected
 
 
+def test_any_number_of_answers_for_a_head(model: Tabular, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = list(complete(model.search(), relations=["cousin_of"], per_query=dataset.graph.n_entities))
+    assert list(complete(model.search(), relations=["cousin_of"], per_query=10**12)) == every
+    monkeypatch.setattr("stablerule.reasoning.search.ANSWERS_AT_ONCE", 1)
+    assert list(complete(model.search(), relations=["cousin_of"], per_query=10**12)) == every
+
+
+def test_nobody_is_its_own_cousin() -> None:
+    # All friends of zoe are her cousins, and so is she, by the letter of the rule.
+    train = [(f"p{i}", "friend_of", "zoe") for i in range(9)] + [("zoe", "friend_of", f"p{i}") for i in range(9)]
+    train += [(f"p{i}", "cousin_of", "zoe") for i in range(7)] + [("zoe", "cousin_of", f"p{i}") for i in range(7)]
+    asked: Any = {"relations": ["cousin_of"], "candidates": "all", "domain": "all", "per_query": 100}
+    for more in ([], [("eve", "cousin_of", "eve")]):
+        model = Tabular(walks=500, constant_support=1).fit(Dataset.from_names("cousins", train=[*train, *more]).graph)
+        found = [fact for fact in complete(model.search(), **asked) if fact.head == fact.tail]
+        assert bool(found) == bool(more)
+
+
 def test_frames_join_although_some_are_empty(model: Tabular) -> None:
     completion = Completion(model.search(), Wanted(threshold=0.999999), calibration=CURVE)
     frames = [completion.of(relation) for relation in completion.relations]
@@ -202,11 +220,14 @@ def test_what_makes_no_sense_is_refused(model: Tabular) -> None:
         assert "'threshold' must be a number of at least 0" in fails(threshold=least)
     assert "'threshold' must be at most 1" in fails(threshold=1.5)
     assert "'min_probability' must be a number between 0 and 1" in fails(min_probability=1.5)
-    assert "needs a calibrated model" in fails(min_probability=0.5)
+    assert "needs a calibration, and there is none: none was passed" in fails(min_probability=0.5)
+    assert "there is none: too few. Leave it out, or use" in fails(min_probability=0.5, calibration="too few")
     assert "'candidates' must be range or all" in fails(candidates="some")
     assert "'domain' must be observed or all" in fails(domain="range")
     assert "Ask for 'sibling_of'" in fails(relations=["~sibling_of"])
     assert "a list of names" in fails(relations="sibling_of")
+    assert "complete() has no argument 'per_relations'. Closest: 'per_relation'" in fails(per_relations=1)
+    assert "It has graph, known, relations, top, " in fails(foo=1)
     with pytest.raises(UnknownRelation, match="Closest: 'sibling_of'"):
         next(complete(search, relations=["sibling_off"]))
 
@@ -229,3 +250,5 @@ def test_a_model_completes_and_is_calibrated_only_where_it_learned(dataset: Data
         facts = list(calibrated.complete(graph=graph, relations=["sibling_of"], top=5))
         assert facts
         assert all((fact.probability is not None) == there for fact in facts)
+    with pytest.raises(OptionError, match="holds only on the graph that the model learned from, 'households', and"):
+        calibrated.complete(graph=fewer, min_probability=0.1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stablerule import Graph, Rule, RuleSet, Tabular, Triples, households, load_model
+from stablerule import Dataset, Graph, Rule, RuleSet, Tabular, Triples, households, load_model
 from stablerule.errors import InputError, OptionError, UnknownEntity, UnknownRelation
 from stablerule.graph.triples import Ids
 from stablerule.learning.constants import find_constant_rules
@@ -119,11 +119,11 @@ def test_answers_are_the_first_of_a_plain_sort(way: Aggregation, steps: int) -> 
     search, plain = both(graph, random_rules(graph, 3, steps=steps), way)
     pairs = list(product(range(graph.n_entities), range(2 * graph.n_relations)))
     heads, relations = (np.array(column, np.int32) for column in zip(*pairs, strict=True))
-    for k in (1, 2, 5, 20):
+    for k in (1, 2, 5, 10**14):
         found, scores = search.answer(heads, relations, k, known)
         for (head, relation), entities, values in zip(pairs, found.tolist(), scores.tolist(), strict=True):
             expected = plain.answers(head, relation, k, {*known.tails(head, relation).tolist()})
-            assert entities == [e for e, _ in expected] + [-1] * (k - len(expected))
+            assert entities == [e for e, _ in expected] + [-1] * (min(k, graph.n_entities) - len(expected))
             assert values[: len(expected)] == pytest.approx([value for _, value in expected])
             assert not any(values[len(expected) :])
 
@@ -139,6 +139,27 @@ def test_answers_within_limits() -> None:
         for head in heads.tolist():
             expected = plain.answers(head, relation, 4, {*np.flatnonzero(~range_).tolist()})
             assert [e for e in found[head].tolist() if e >= 0] == [e for e, _ in expected]
+
+
+def test_nobody_is_its_own_answer_unless_the_relation_has_a_loop() -> None:
+    rules = RuleSet([(Rule("likes", ("knows",), ("ann", None)), {"confidence": 0.5})])
+    facts = [("ann", "knows", "bob"), ("bob", "knows", "ann"), ("bob", "likes", "ann")]
+    for more, expected in (([], [-1]), ([("cid", "likes", "cid")], [0])):
+        graph = graph_of([*facts, *more])
+        search = Search(encode_rules(rules, graph), Aggregation())
+        head, relation, answer = columns(ids(graph, "ann", "likes", "ann"))
+        assert search.answer(head, relation, 1)[0].tolist() == [expected]
+        assert search.answer(head, relation, 1, itself=True)[0].tolist() == [[0]]
+        assert search.answer(*columns(ids(graph, "bob", "likes", "ann"))[:2], 1)[0].tolist() == [[0]]
+        assert search.rank(head, relation, answer, graph).best.tolist() == [1]  # ranks count every entity
+
+
+def test_many_answers_are_asked_for_in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = random_graph(4, entities=9, relations=2, count=22)
+    search = Search(encode_rules(random_rules(graph, 4), graph), Aggregation())
+    assert (search.at_once(10, 512), search.at_once(10**14, 512)) == (512, 512)
+    monkeypatch.setattr(module, "ANSWERS_AT_ONCE", 20)
+    assert (search.at_once(1, 512), search.at_once(10**14, 512)) == (20, 20 // graph.n_entities)
 
 
 def backwards(threads: int) -> Callable[..., list[Any]]:
@@ -381,6 +402,7 @@ def ask(head: str, relation: str, k: int = 5, graph: Graph = GRAPH, **options: A
 def test_answers_by_name_in_both_directions() -> None:
     assert ask("ann", "nationality") == [("France", 1.9), ("Germany", 0.1)]
     assert ask("ann", "nationality", 1) == [("France", 1.9)]
+    assert ask("ann", "nationality", 10**14) == ask("ann", "nationality")
     assert ask("Germany", "~nationality") == [("bob", 0.6), ("ann", 0.1)]
     assert ask("Paris", "nationality") == []
     assert ask("ann", "born_in") == []
@@ -459,6 +481,30 @@ def test_what_can_not_be_asked() -> None:
     for wrong in (("ann",), ("ann", "nationality", "France"), "an"):
         with pytest.raises(InputError, match=r"A query must be \(head, relation\)"):
             list(reasoner().answer([wrong], graph=GRAPH))  # type: ignore[list-item]
+
+
+def test_natural_mistakes_are_told() -> None:
+    dataset: Any = Dataset.from_names("people", train=FACTS)
+    nothing: Any = None
+    assert ask("ann", "nationality", known=None) == ask("ann", "nationality")
+    with pytest.raises(InputError, match="'graph' must be a Graph, got a Dataset. Pass dataset.graph"):
+        ask("ann", "nationality", graph=dataset)
+    with pytest.raises(InputError, match="'graph' must be a Graph, got 'people'"):
+        ask("ann", "nationality", graph="people")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"got a Dataset. Pass Graph.build\(dataset.everything, dataset.vocabulary\)"):
+        ask("ann", "nationality", known=dataset)
+    with pytest.raises(InputError, match=r"got \('ann', 'born_in', 'Paris'\). A list of triples becomes a graph with"):
+        ask("ann", "nationality", known=FACTS)
+    with pytest.raises(InputError, match="'known' must be a Graph or a list of them, got 7"):
+        ask("ann", "nationality", known=7)
+    with pytest.raises(OptionError, match="'candidates' must be 'all', 'range' or a list of names, got None"):
+        ask("ann", "nationality", candidates=None)
+    with pytest.raises(InputError, match=r"'queries' must be a list of \(head, relation\), got None"):
+        reasoner().answer(nothing, graph=GRAPH)
+    with pytest.raises(InputError, match=r"'triples' must be a list of \(head, relation, tail\), got None"):
+        reasoner().score(nothing, graph=GRAPH)
+    with pytest.raises(InputError, match="'graph' must be a Graph, got a Dataset. Pass dataset.graph"):
+        Tabular().fit(dataset)
 
 
 def test_ranks_of_a_learner_are_those_of_its_search() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,13 +12,14 @@ import typer
 from stablerule.cli.model_graph import DataOption, ModelArgument, ModelOnGraph, note, open_model
 from stablerule.cli.output import errors, plain, print_json, visible
 from stablerule.cli.queries import answer_all, inverse_of, read_queries, write_answers
-from stablerule.errors import OptionError
+from stablerule.errors import OptionError, WriteError
 from stablerule.io import write_beside
-from stablerule.io.files import open_compressed
+from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.reasoning.answers import number
 from stablerule.reasoning.explaining import Reasons
 
 CANDIDATES = ("all", "range")
+TABLES = (".tsv", ".txt")
 
 
 def ask(
@@ -35,13 +37,17 @@ def ask(
     ] = "all",
     queries: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Queries, one a line: head, relation, tail by tabs, ? for what is asked."),
+        typer.Option(
+            metavar="FILE",
+            help="Queries, one a line: head, relation, tail by tabs, ? for what is asked. - is standard input.",
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="With --queries: the file for the table of answers.")
     ] = None,
     data: DataOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of -o if there is one.")] = False,
 ) -> None:
     """Answer (HEAD, RELATION, ?) by rules, the best answer first; or all queries of a file, as a table with tabs."""
     if top < 1:
@@ -52,11 +58,13 @@ def ask(
         for option, given in (("HEAD", head), ("--explain", explain), ("--inverse", inverse), ("--json", json)):
             if given:
                 raise OptionError(f"--queries asks what the file says, as a table with tabs: leave {option} out.")
+        if output is not None:
+            _check_place(output, overwrite=overwrite)
         _answer_file(model, data, queries, output, top, new=new, candidates=candidates)
         return
     if head is None or relation is None:
         raise OptionError("Say what to ask: HEAD and RELATION, or a file of queries with --queries FILE.")
-    if output is not None:
+    if output is not None or overwrite:
         raise OptionError("-o is for the answers to a file of queries; those to one query are printed.")
     opened = open_model(model, data)
     asked = inverse_of(relation) if inverse else relation
@@ -67,10 +75,16 @@ def ask(
     elif answers:
         _print_for_people(answers)
     else:
-        _say(
-            f"No {'new ' if new else ''}answer: no rule leads from {head!r} to one for {asked!r}. "
-            "For an answer that you expect, stablerule explain says why."
-        )
+        _say(f"No {'new ' if new else ''}answer: {_why_none(opened, head, asked)}")
+
+
+def _why_none(opened: ModelOnGraph, head: str, relation: str) -> str:
+    if not {relation, inverse_of(relation)} & set(opened.model.rules.relations):
+        return f"the model has no rule for {relation!r}."
+    return (
+        f"no rule leads from {head!r} to one for {relation!r}. "
+        "For an answer that you expect, stablerule explain says why."
+    )
 
 
 def _answers(
@@ -107,8 +121,6 @@ def _answer_file(
     model: Path, data: str | None, queries: Path, output: Path | None, top: int, *, new: bool, candidates: str
 ) -> None:
     """Answer query after query; a file is written whole or not at all."""
-    if output is not None:
-        _check_place(output)
     opened = open_model(model, data)
     found = answer_all(opened, read_queries(queries, opened.graph.vocabulary), top, new=new, candidates=candidates)
     if output is None:
@@ -134,10 +146,17 @@ class _OnlyLooking(Exception):
     """Ends a writing that was only tried."""
 
 
-def _check_place(path: Path) -> None:
+def _check_place(path: Path, *, overwrite: bool) -> None:
     """Look before the work, not after it, whether its result has a place."""
     if not path.name:
         raise OptionError(f"-o must be a file, got {str(path)!r}.")
+    if split_suffixes(path)[1] not in ("", *TABLES):
+        raise OptionError(
+            f"-o: answers are a table with tabs, so the file must end in {' or '.join(TABLES)} "
+            f"({', '.join(COMPRESSIONS)} behind it), or in nothing; got {str(path)!r}."
+        )
+    if os.path.isfile(path) and not overwrite:
+        raise WriteError(f"{path}: already exists. Choose another place, or --overwrite it.")
     with suppress(_OnlyLooking), write_beside(path):
         raise _OnlyLooking
 

@@ -12,12 +12,13 @@ import typer
 
 from stablerule.cli.completion_files import BASE, FORMATS, Writer, check_names, format_of, is_iri, writer
 from stablerule.cli.completion_parts import Parts
-from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
+from stablerule.cli.model_graph import DataOption, ModelArgument, note, open_model
 from stablerule.cli.output import errors, options_as_typed, plain
 from stablerule.errors import OptionError
 from stablerule.io import write_beside
 from stablerule.progress import progress_bar
 from stablerule.reasoning.completing import Completion, Wanted, best_facts
+from stablerule.rules.scored import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,21 +61,22 @@ def complete(
         _say(f"No {plain(str(parts.folder))}: beginning at the beginning.")
     opened = open_model(model, data)
     check_names(opened.graph.vocabulary, output)
-    same_graph = opened.model.data_.sha256 == opened.graph.sha256
-    calibration = opened.model.calibration_ if same_graph else None
+    calibration = opened.model.calibration_for(opened.graph)
     with options_as_typed():
         completion = Completion(
             opened.search, wanted, known=opened.known, relations=relation or None, calibration=calibration
         )
+    if isinstance(calibration, str):
+        note(f"there is no calibration, and no probability: {calibration}.")
     parts.begin(_identity(model, opened, completion), resume=resume)
     try:
         _complete_all(completion, parts)
     except KeyboardInterrupt:
-        _say(f"Interrupted. What was found is kept in {plain(str(parts.folder))}: go on with --resume.")
+        _say(f"What was found is kept in {plain(str(parts.folder))}: go on with --resume.")
         raise
     count = _write_result(completion, parts, output, writer(output, opened.dataset.prefixes, base))
     parts.remove()
-    _say(f"{count:,} new facts. Saved to {plain(str(output))}")
+    _say(f"{counted(count, 'new fact')}. Saved to {plain(str(output))}")
 
 
 def _complete_all(completion: Completion, parts: Parts) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stablerule.baselines import load_model
+from stablerule.cli.grouping import HELP, grouping_for, print_shift
 from stablerule.cli.output import console, errors, plain, print_json, print_table, table
 from stablerule.cli.reading import takes_data
 from stablerule.errors import OptionError
@@ -43,12 +44,13 @@ def evaluate(
         str, typer.Option(help=f"Rank among equal scores: {', '.join(FORMS)}. A claim uses realistic.")
     ] = "realistic",
     graph: Annotated[str, typer.Option(help=f"The facts to answer from: {' or '.join(GRAPHS)}.")] = "train",
+    groups: Annotated[str | None, typer.Option(metavar="GROUPS", help=HELP)] = None,
     per_relation: Annotated[bool, typer.Option("--per-relation", help="Show every relation, not the worst.")] = False,
     json: Annotated[
         Path | None,
         typer.Option(help="Also write the result to this file as JSON, in place of one that is there; - prints it."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap intervals.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the groups and of the bootstrap intervals.")] = 0,
 ) -> None:
     """Rank the right answers of all queries, from both ends, and say how well they stand."""
     form = check_ties(ties, "--ties")
@@ -59,8 +61,11 @@ def evaluate(
         _check_file(json)
     judged = load_model(model)
     _say_other_data(judged, dataset)
-    found = judge(judged, dataset, split=split, graph=graph, seed=seed)  # type: ignore[arg-type]
-    result = found.to_json(form)
+    grouping = None if groups is None else grouping_for(groups, dataset, dataset.split(split), seed)
+    for text in grouping.notes if grouping else ():
+        _note(text)
+    found = judge(judged, dataset, split=split, graph=graph, groups=grouping, seed=seed)  # type: ignore[arg-type]
+    result = found.to_json(form) | ({"grouping": grouping.to_json()} if grouping else {})
     if found.in_graph:
         _note(
             f"{found.in_graph:,} of the {found.n // 2:,} facts asked about stand in the graph that answers ({graph}): "
@@ -73,6 +78,9 @@ def evaluate(
         print_json(result)
     else:
         _print_for_people(result, every_relation=per_relation)
+        if grouping:
+            _print_groups(result)
+            print_shift(grouping)
 
 
 class _OnlyLooking(Exception):
@@ -122,8 +130,33 @@ def _print_for_people(result: dict[str, Any], *, every_relation: bool) -> None:
             soft_wrap=True,
         )
     console.print(
-        f"\nA score above the floor: {result['coverage']:.1%} of the right answers. No candidate at all: "
-        f"{result['no_candidate']:.1%} of the queries.\nRanked in {result['seconds']:.1f} s.",
+        f"\nA score above the floor: {result['coverage']:.1%} of the right answers; those below it stand by "
+        "popularity, that is by how many facts of the relation end there.\n"
+        f"No candidate at all: {result['no_candidate']:.1%} of the queries.\nRanked in {result['seconds']:.1f} s.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _print_groups(result: dict[str, Any]) -> None:
+    over, share = result["groups"], f"{result['options']['confidence']:.0%} interval"
+    columns = ("queries", HEADINGS[0], share, *HEADINGS[1:], "covered")
+    rows = table("group", *columns, right=columns)
+    for name, row in over["names"].items():
+        low, high = row["intervals"]["mrr"]
+        mrr, *hits = _numbers(row)
+        rows.add_row(plain(name), f"{row['n']:,}", mrr, f"{low:.3f}-{high:.3f}", *hits, f"{row['coverage']:.1%}")
+    for title, values in (("mean", over["mean"]), ("deviation", over["std"])):
+        mrr, *hits = _numbers(values)
+        rows.add_row(f"[italic]{title} over groups[/italic]", "", mrr, "", *hits, "")
+    mrr, *hits = _numbers({metric: chance["mean"] for metric, chance in over["std_by_chance"].items()})
+    rows.add_row("[italic]deviation of random groups[/italic]", "", mrr, "", *hits, "")
+    _section(rows)
+    worst, chance, found = over["worst"]["mrr"], over["std_by_chance"]["mrr"], over["std"]["mrr"]
+    console.print(
+        f"\nWorst group by MRR: {plain(worst['group'])}, {worst['value']:.3f}. The groups differ "
+        + ("more than" if found > chance["high"] else "no more than")
+        + f" random ones, which stay below {chance['high']:.3f} in 95% of cases.",
         highlight=False,
         soft_wrap=True,
     )

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import ast
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from stablerule.baselines import MODELS
+from stablerule.cli.model_graph import note
 from stablerule.cli.output import errors, plain
 from stablerule.cli.reading import takes_data
 from stablerule.errors import OptionError, WriteError, closest
-from stablerule.graph import Dataset
+from stablerule.graph import Dataset, Triples
 from stablerule.io import check_place
 from stablerule.learning import StableRule
 from stablerule.learning.presets import preset as preset_options
 from stablerule.reasoning import RuleReasoner
+from stablerule.shifts.splits import read_examples
 
 LONGEST = 3
 SPELLED = {"true": True, "false": False, "none": None}
@@ -25,7 +28,7 @@ SPELLED = {"true": True, "false": False, "none": None}
 
 @takes_data
 def learn(
-    dataset: Dataset,
+    open_data: Callable[[], Dataset],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the model.")] = None,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "stablerule",
     max_length: Annotated[int, typer.Option(help="Longest rule body.")] = LONGEST,
@@ -35,30 +38,43 @@ def learn(
         list[str] | None,
         typer.Option("--set", help="Any option of the method, as name=value; may be given several times."),
     ] = None,
+    examples: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="A train-side split: walk all of its facts, learn from its examples."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run to the same folder was killed.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model if there is one.")] = False,
 ) -> None:
     """Learn rules and keep them in a folder."""
     model = _make(method, preset, _common(method, max_length, seed) | _settings(option or []))
+    model.check_options()
     if resume and not isinstance(model, StableRule):
         raise OptionError(f"--resume is for stablerule; {method} takes seconds: leave it out.")
     if not dry_run:
         output = _free_place(output, resume=resume, overwrite=overwrite)
+    dataset = open_data()
     _say(f"{plain(repr(dataset))}")
     if isinstance(model, StableRule):
         for line in model.plan(dataset.graph).lines():
             _say(f"  {line}")
+    taught = None if examples is None else read_examples(examples, dataset)
+    if taught is not None:
+        _say(f"  {len(taught):,} of {dataset.graph.n_facts:,} facts are examples")
     if dry_run or output is None:
         return
     began = time.perf_counter()
-    interrupted = _fit(model, dataset, output, resume=resume)
+    interrupted = _fit(model, dataset, taught, output, resume=resume)
     model.save(output, overwrite=True, source=dataset.source, reading=dataset.reading)
     if not interrupted:
         _remove_checkpoint(_checkpoint_of(output))
+    for text in model.learned_.get("notes", ()):  # of a file of rules: what could not be taken in
+        note(text)
     seconds = time.perf_counter() - began
     _say(f"{model.rules.describe()}, in {seconds:.1f} s. Saved to {plain(str(output))}")
     _say(f"Answers are weighed by {model.aggregation_.name}, chosen on {model.learned_['choice']['chosen_on']}.")
+    if isinstance(why := model.calibration_for(dataset.graph), str):
+        note(f"there is no calibration, so new facts will have no probability: {why}.")
     if interrupted:
         _say("Interrupted: these are the rules of what was learned so far. Go on with --resume.")
     _say(f"Look at them with: stablerule rules {plain(str(output))}")
@@ -112,18 +128,18 @@ def _free_place(output: Path | None, *, resume: bool, overwrite: bool) -> Path:
     return output
 
 
-def _fit(model: RuleReasoner, dataset: Dataset, output: Path, *, resume: bool) -> bool:
+def _fit(model: RuleReasoner, dataset: Dataset, examples: Triples | None, output: Path, *, resume: bool) -> bool:
     """Learn; a killed run leaves its checkpoint beside the model's folder, a finished one does not."""
     valid = dataset.valid if len(dataset.valid) else None
     if not isinstance(model, StableRule):
-        model.fit(dataset.graph, valid)
+        model.fit(dataset.graph, valid, examples=examples)
         return False
     kept = _checkpoint_of(output)
     try:
-        model.fit(dataset.graph, valid, checkpoint=kept, resume=resume)
+        model.fit(dataset.graph, valid, examples=examples, checkpoint=kept, resume=resume)
     except KeyboardInterrupt:
         if kept.is_dir():
-            _say(f"Interrupted. What was learned is kept in {plain(str(kept))}: go on with --resume.")
+            _say(f"What was learned is kept in {plain(str(kept))}: go on with --resume.")
         raise
     return bool(model.learned_["interrupted"])
 

@@ -21,6 +21,8 @@ from stablerule.cli.explain import explain
 from stablerule.cli.learn import learn
 from stablerule.cli.output import NoteFormatter, errors, plain
 from stablerule.cli.rules import rules
+from stablerule.cli.shift import shift
+from stablerule.cli.split import split
 from stablerule.errors import StableRuleError
 
 # Shows the traceback of an error, which otherwise is one line.
@@ -39,6 +41,8 @@ app.add_typer(data.app, name="data")
 app.command()(learn)
 app.command()(rules)
 app.command()(evaluate)
+app.command()(split)
+app.command()(shift)
 app.command()(ask)
 app.command()(explain)
 app.command()(complete)
@@ -60,7 +64,8 @@ def main(
 ) -> None:
     """Results go to standard output, everything else to standard error.
 
-    Exit codes: 1 when `data check` finds something serious, 2 for an error in what was asked, 3 for one of ours.
+    Exit codes: 1 when `data check` finds something serious or a condition of `shift` holds, 2 for an error in what was
+    asked, 3 for one of ours.
     """
     notes = logging.StreamHandler(sys.stderr)
     notes.setFormatter(NoteFormatter())

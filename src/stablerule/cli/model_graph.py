@@ -72,6 +72,11 @@ def open_model(folder: Path, data: str | None) -> ModelOnGraph:
             f"the model learned from {mark.name!r} ({mark.facts:,} facts), which is not the train of "
             f"{found.dataset.name!r} ({found.graph.n_facts:,} facts). Its rules are used on the latter."
         )
+        if data is None and "split" in mark.reading:
+            note(
+                f"{mark.source} has changed, so train, valid and test were drawn from it again: facts that were in "
+                "test then may now be among those that answer."
+            )
     return found
 
 

@@ -115,7 +115,7 @@ def options_as_typed() -> Iterator[None]:
     try:
         yield
     except OptionError as error:
-        typed = re.sub(r"Argument '(\w+)'", lambda found: f"--{found[1].replace('_', '-')}", str(error))
+        typed = re.sub(r"[Aa]rgument '(\w+)'", lambda found: f"--{found[1].replace('_', '-')}", str(error))
         raise OptionError(typed) from error
 
 

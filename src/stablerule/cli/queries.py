@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
+from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stablerule.errors import ReadError, UnknownName, WriteError
@@ -13,13 +16,13 @@ from stablerule.io.lines import without_line_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from stablerule.cli.model_graph import ModelOnGraph
     from stablerule.graph import Vocabulary
     from stablerule.reasoning import Answer
 
-UNKNOWN = "?"
+UNKNOWN, COMMENT = "?", "#"
+STDIN = Path("-")
 COLUMNS = ("head", "relation", "tail", "rank", "score", "known", "asked")
 NO_CELL = "\t\r\n"  # what a table with tabs can't hold
 
@@ -61,16 +64,20 @@ def inverse_of(relation: str) -> str:
 
 
 def read_queries(path: Path, words: Vocabulary) -> Iterator[Query]:
-    """Read queries line by line; blank lines are left out, and a line that is no query is an error that names it."""
-    count = 0
-    with open_bytes(path) as stream:
+    """Read queries line by line, from standard input if the path is `-`; a line that is no query is an error.
+
+    Blank lines are left out, and so are comments: lines that begin with #, unless an entity does.
+    """
+    where, count = "standard input" if path == STDIN else path, 0
+    with nullcontext(sys.stdin.buffer) if path == STDIN else open_bytes(path) as stream:
         for line, raw in enumerate(stream, 1):
-            text = _decoded(raw, path, line)
-            if text.strip():
+            text = _decoded(raw, where, line)
+            is_comment = text.startswith(COMMENT) and text.split("\t")[0] not in words.entities
+            if text.strip() and not is_comment:
                 count += 1
-                yield _query(text, words, path, line)
+                yield _query(text, words, where, line)
     if not count:
-        raise ReadError(f"there is no query in it. {_expected()}", path=path)
+        raise ReadError(f"there is no query in it. {_expected()}", path=where)
 
 
 def answer_all(
@@ -124,7 +131,7 @@ def _cell(text: str) -> str:
     return text
 
 
-def _query(text: str, words: Vocabulary, path: Path, line: int) -> Query:
+def _query(text: str, words: Vocabulary, path: str | Path, line: int) -> Query:
     fields = text.split("\t")
     if len(fields) != 3:
         raise ReadError(f"found {len(fields)} column(s). {_expected()}", path=path, line=line)
@@ -141,7 +148,7 @@ def _query(text: str, words: Vocabulary, path: Path, line: int) -> Query:
     return query
 
 
-def _decoded(raw: bytes, path: Path, line: int) -> str:
+def _decoded(raw: bytes, path: str | Path, line: int) -> str:
     try:
         text = raw.decode("utf-8-sig" if line == 1 else "utf-8")
     except UnicodeDecodeError as error:

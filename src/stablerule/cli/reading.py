@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -62,22 +62,29 @@ OTHER_NAMES = {"split": "shares"}
 def takes_data(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument DATA and all reading options; it gets the open dataset as `dataset`.
 
-    Its own arguments stand before or behind DATA, as they do around `dataset`. Where it has an option `--split`, which
-    names a part of the data, the shares of a single file are `--shares`.
+    A command that looks at its own options first takes `open_data` instead, which opens it. Its own arguments stand
+    before or behind DATA, as they do around that one. Where it has an option `--split`, which names a part of the data,
+    the shares of a single file are `--shares`.
     """
     reading = inspect.signature(reading_options, eval_str=True).parameters
     hints = get_type_hints(command, include_extras=True)
     own = inspect.signature(command).parameters
     names = {name: OTHER_NAMES[name] if name in own else name for name in reading}
+    later = "open_data" in own
 
     @wraps(command)
     def with_dataset(**arguments: Any) -> None:
         asked = reading_options(**{name: arguments.pop(shown) for name, shown in names.items()})
-        command(dataset=open_dataset(**asked), **arguments)
+        if later:
+            command(open_data=partial(open_dataset, **asked), **arguments)
+        else:
+            command(dataset=open_dataset(**asked), **arguments)
 
     data, *options = (p.replace(name=names[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in reading.values())
     together = [
-        data if p.name == "dataset" else p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY)
+        data
+        if p.name in ("dataset", "open_data")
+        else p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY)
         for p in own.values()
     ]
     together += options

@@ -10,10 +10,11 @@ import typer
 
 from stablerule.baselines import load_model
 from stablerule.cli.output import errors, plain
-from stablerule.errors import OptionError, UnknownRelation, closest
+from stablerule.errors import OptionError, UnknownRelation, closest, listed
 from stablerule.graph import INVERSE
 from stablerule.rules import RuleSet, read_rules
 from stablerule.rules.formats import FORMATS
+from stablerule.rules.scored import counted
 
 SORTS = ("score", "confidence", "support", "pca_confidence", "head_coverage")
 KINDS = ("chains", "constants", "all")
@@ -54,8 +55,7 @@ def rules(
         raise OptionError(f"--max-length must be at least 1, got {max_length}.")
     found = _open(model)
     sort = _sort_column(found, sort)
-    if relation is not None and relation not in found.relations:
-        raise UnknownRelation(f"No rules for {relation!r} in {model}.{closest(relation, found.relations)}")
+    _check_relation(found, relation, model)
     found = _of_kind(found, kind, for_people=format == "text")
     if format == "text" and relation is None and not inverse:
         found = _without_inverses(found)
@@ -70,8 +70,16 @@ def rules(
         _print_for_people(shown)
     else:
         _print_for_machines(shown, format)
-    if len(shown) < len(chosen):
+    if not len(shown):
+        _note(f"No rules as asked for, of {counted(len(found), 'rule')}.")
+    elif len(shown) < len(chosen):
         _note(f"{len(shown):,} of {len(chosen):,} rules; --top 0 prints all.")
+
+
+def _check_relation(found: RuleSet, relation: str | None, model: Path) -> None:
+    if relation is not None and relation not in found.relations:
+        near = closest(relation, found.relations) or listed(found.relations, begin="It has rules for")
+        raise UnknownRelation(f"No rules for {relation!r} in {model}.{near}")
 
 
 def _sort_column(found: RuleSet, asked: str | None) -> str:
@@ -112,7 +120,8 @@ def _note(text: str) -> None:
 
 def _print_for_people(found: RuleSet) -> None:
     """A line a rule, with the numbers that one looks at first."""
-    typer.echo("score  confidence  support  rule")
+    if len(found):
+        typer.echo("score  confidence  support  rule")
     for one in found:
         cells = (_rounded(one.score, 5), _rounded(one.confidence, 10), _whole(one.support, 7))
         typer.echo(f"{'  '.join(cells)}  {one.rule}")

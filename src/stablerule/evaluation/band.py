@@ -55,8 +55,10 @@ def as_scores(given: Any, what: str) -> NDArray[Any]:
     """Return scores in a type that kernels are compiled for, with no tie made or broken on the way."""
     try:
         scores = np.asarray(given)
-    except Exception as error:  # a tensor on a graphics card, or whatever else a foreign model returns
-        raise InputError(f"{what} must be an array of numbers, got {type(given).__name__} ({error}).") from error
+    except Exception as error:  # a tensor that is still being learned, or whatever else a foreign model returns
+        cure = " Return tensor.detach().cpu(), of bfloat16 its .float() too." if hasattr(given, "detach") else ""
+        said = str(error).rstrip(".")
+        raise InputError(f"{what} must be an array of numbers, got {type(given).__name__} ({said}).{cure}") from error
     if scores.dtype.kind not in "fiub":
         raise InputError(f"{what} must be an array of numbers, got {scores.dtype}.")
     if scores.dtype == np.float16:

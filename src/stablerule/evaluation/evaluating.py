@@ -11,7 +11,7 @@ from stablerule.errors import InputError, OptionError
 from stablerule.evaluation.bootstrap import Resampling
 from stablerule.evaluation.evaluation import Evaluation
 from stablerule.evaluation.ranker import Ranker
-from stablerule.graph import Graph, Triples
+from stablerule.graph import Dataset, Graph, Triples
 from stablerule.graph.triples import read_only
 from stablerule.progress import progress_bar
 from stablerule.reasoning import RuleReasoner
@@ -19,8 +19,6 @@ from stablerule.reasoning.ranks import Ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from stablerule.graph import Dataset
 
 GRAPHS = ("train", "train+valid")
 # A model gets its queries in parts, so that one sees how far it is; not so small that preparing a part takes longer.
@@ -58,6 +56,7 @@ def evaluate(
     """
     resampling = Resampling(seed, resamples, confidence)
     _check_model(model)
+    _check_dataset(dataset)
     answering = _graph_of(dataset, graph)
     asked = dataset.split(split)
     names = _check_groups(groups, asked)
@@ -90,6 +89,16 @@ def _check_model(model: Ranker) -> None:
             f"{type(model).__name__} can't be evaluated: it has no method rank(queries, graph=..., known=...). "
             "Wrap a function that scores all entities in stablerule.evaluation.ByScores."
         )
+
+
+def _check_dataset(dataset: Dataset) -> None:
+    if isinstance(dataset, Dataset):
+        return
+    if isinstance(dataset, Graph):
+        found = "a Graph, which has no facts to ask about beside those that answer. Pass the dataset that it is of"
+    else:
+        found = f"{dataset!r}. Pass load(name), for a dataset of the catalog, or read_dataset(path)"
+    raise InputError(f"Argument 'dataset' must be a Dataset, got {found}.")
 
 
 def _graph_of(dataset: Dataset, name: str) -> Graph:

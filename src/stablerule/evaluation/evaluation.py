@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.evaluation.groups import GroupFigures
+from stablerule.evaluation.groups import GroupFigures, group_intervals, spread_by_chance
 from stablerule.evaluation.metrics import METRICS, Figures, by_kind, metric_values, overall
 from stablerule.reasoning.ranks import FORMS
 
@@ -92,8 +92,14 @@ class Evaluation:
         """Figures for each group and over groups; None where there are no groups."""
         if self.groups is None:
             return None
-        names, kinds = np.unique(np.asarray(self.groups, object), return_inverse=True)
-        return GroupFigures(self._by(kinds.reshape(-1), names.tolist(), ties))
+        found, kinds = np.unique(np.asarray(self.groups, object), return_inverse=True)
+        names, kinds, values = found.tolist(), kinds.reshape(-1), self._values(ties)
+        facts = self.n // 2  # the second half asks for the heads of the same facts
+        return GroupFigures(
+            self._by(kinds, names, ties),
+            group_intervals(names, values, kinds, self.resampling),
+            spread_by_chance((values[:facts] + values[facts:]) / 2, kinds[:facts], self.resampling.seed),
+        )
 
     def intervals(self, ties: Ties = "realistic") -> dict[str, tuple[float, float]]:
         """Bootstrap interval of each metric, over queries."""

@@ -1,8 +1,8 @@
-"""Figures over groups: the mean, the spread, and the worst one by name."""
+"""Figures over groups: the mean, the spread beside what chance gives, and the worst one by name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,13 @@ from stablerule.evaluation.metrics import METRICS, Figures
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
+    from stablerule.evaluation.bootstrap import Resampling
+
+DEALS = 500  # random groupings, to see what spread they have
+BEYOND = 0.95
+
 
 class Worst(NamedTuple):
     """The group with the lowest figure."""
@@ -20,11 +27,20 @@ class Worst(NamedTuple):
     value: float
 
 
+class ByChance(NamedTuple):
+    """The deviation over groups of the same sizes whose facts were dealt out at random: its mean, and its 95% point."""
+
+    mean: float
+    high: float
+
+
 @dataclass(frozen=True)
 class GroupFigures:
     """Figures of each group, and over groups, each of which counts the same whatever its size.
 
     The standard deviation is that of these groups (divided by their number): they are all there are, not a sample.
+    Groups of finite size differ by chance alone: `by_chance` says how much, for each metric. intervals: of each metric
+    for each group, over resamples of its queries.
 
     >>> rows = {"a": dict.fromkeys(METRICS, 0.75), "b": dict.fromkeys(METRICS, 0.25)}
     >>> over = GroupFigures({name: Figures(5, metrics, 1.0) for name, metrics in rows.items()})
@@ -33,6 +49,8 @@ class GroupFigures:
     """
 
     groups: Mapping[str, Figures]
+    intervals: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    by_chance: Mapping[str, ByChance] = field(default_factory=dict)
 
     @property
     def mean(self) -> dict[str, float]:
@@ -52,9 +70,53 @@ class GroupFigures:
 
     def to_json(self) -> dict[str, Any]:
         """Return what a results file holds."""
+        names = {
+            name: figures.to_json()
+            | {"intervals": {metric: list(bounds) for metric, bounds in self.intervals.get(name, {}).items()}}
+            for name, figures in self.groups.items()
+        }
         return {
-            "names": {name: figures.to_json() for name, figures in self.groups.items()},
+            "names": names,
             "mean": self.mean,
             "std": self.std,
+            "std_by_chance": {metric: chance._asdict() for metric, chance in self.by_chance.items()},
             "worst": {metric: worst._asdict() for metric, worst in self.worst.items()},
         }
+
+
+def spread_by_chance(
+    values: NDArray[np.float64], groups: NDArray[np.int64], seed: int, deals: int = DEALS
+) -> dict[str, ByChance]:
+    """Deal facts out at random to groups of the same sizes, many times: what deviation over groups do they have.
+
+    values: (n, 4), what each fact adds to each metric, the mean of its queries; groups: (n,).
+
+    >>> found = spread_by_chance(np.ones((10, 4)), np.arange(10) % 2, seed=0)
+    >>> found["mrr"]
+    ByChance(mean=0.0, high=0.0)
+    """
+    random = np.random.default_rng([seed, len(values)])
+    sizes = np.bincount(groups)
+    starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])[:-1]])
+    spreads = np.empty((deals, values.shape[1]))
+    for deal in range(deals):
+        sums = np.add.reduceat(values[random.permutation(len(values))], starts, axis=0)
+        spreads[deal] = (sums / sizes[sizes > 0][:, None]).std(0)
+    high = np.quantile(spreads, BEYOND, axis=0)
+    return {
+        metric: ByChance(float(mean), float(most))
+        for metric, mean, most in zip(METRICS, spreads.mean(0), high, strict=True)
+    }
+
+
+def group_intervals(
+    names: list[str], values: NDArray[np.float64], groups: NDArray[np.int64], resampling: Resampling
+) -> dict[str, dict[str, tuple[float, float]]]:
+    """Bootstrap interval of each metric in each group. values: (n, 4), of each query; groups: (n,), places in names."""
+    found = {}
+    for place, name in enumerate(names):
+        low, high = resampling.interval(resampling.means(values[groups == place]))
+        found[name] = {
+            metric: (float(a), float(b)) for metric, a, b in zip(METRICS, low.tolist(), high.tolist(), strict=True)
+        }
+    return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from stablerule.errors import InputError, ReadError, UnknownEntity, UnknownRelation
+from stablerule.errors import InputError, ReadError, UnknownEntity, UnknownRelation, listed
 from stablerule.graph.names import Names
 from stablerule.graph.triples import Triples, read_only
 
@@ -50,9 +50,9 @@ class Vocabulary:
         """Return the id of an entity; an unknown one is an error that says the closest names."""
         found = self.entities.id_of(_text(name, "an entity"))
         if found is None:
-            raise UnknownEntity(
-                f"No entity {name!r} among {len(self.entities):,} entities.{self.entities.closest(name)}"
-            )
+            some = listed(self.entities.table.head(3), begin="Some are")
+            near = self.entities.closest(name) or f"{some} Python lists all: list(dataset.vocabulary.entities)."
+            raise UnknownEntity(f"No entity {name!r} among {len(self.entities):,} entities.{near}")
         return found
 
     def relation_id(self, name: str) -> int:
@@ -60,9 +60,8 @@ class Vocabulary:
         plain = _text(name, "a relation").removeprefix(INVERSE)
         found = self.relations.id_of(plain)
         if found is None:
-            raise UnknownRelation(
-                f"No relation {plain!r} among {len(self.relations):,} relations.{self.relations.closest(plain)}"
-            )
+            near = self.relations.closest(plain) or listed(self.relations)
+            raise UnknownRelation(f"No relation {plain!r} among {len(self.relations):,} relations.{near}")
         return found if plain == name else found + len(self.relations)
 
     def entity_name(self, entity: int) -> str:

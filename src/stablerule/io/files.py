@@ -149,6 +149,10 @@ def make_beside(path: Path, make: Callable[..., tuple[int, str]]) -> tuple[int, 
             os.lstat(path)  # a name that the system does not take is told before the work, not after it
         handle, name = make(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
     except FileNotFoundError as error:
+        if path.parent.is_dir():  # such as /proc
+            raise WriteError(
+                f"{path}: can't be written: the folder {str(path.parent)!r} takes no new files. Choose another place."
+            ) from error
         raise WriteError(f"{path}: the folder {str(path.parent)!r} does not exist. Make it first.") from error
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from error

@@ -43,9 +43,12 @@ MODEL = OwnFolder(
 
 def check_place(path: Path, *, overwrite: bool = False, replaces: OwnFolder = MODEL) -> None:
     """Refuse what `folder_beside` would refuse, before the work whose result goes there."""
-    _refuse_what_is_there(path, Path(os.path.realpath(path)), overwrite=overwrite, replaces=replaces)
-    if not Path(os.path.realpath(path)).parent.is_dir():
+    place = Path(os.path.realpath(path))
+    _refuse_what_is_there(path, place, overwrite=overwrite, replaces=replaces)
+    if not place.parent.is_dir():
         raise WriteError(f"{path}: the folder {str(path.parent)!r} does not exist. Make it first.")
+    _, tried = make_beside(place, lambda **kw: (0, tempfile.mkdtemp(**kw)))
+    tried.rmdir()
 
 
 @contextmanager

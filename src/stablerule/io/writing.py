@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from stablerule.errors import InputError, MissingExtra, OptionError, WriteError
-from stablerule.graph import Dataset
+from stablerule.graph import Dataset, Graph
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes, write_beside
 from stablerule.io.folders import OwnFolder, folder_beside
 from stablerule.io.frames import is_pandas, read_frame, read_pandas
@@ -75,7 +75,10 @@ def write_dataset(
 
 
 def to_pandas(frame: pl.DataFrame) -> Any:
-    """Turn a frame of names into a pandas frame."""
+    """Turn a frame of names, such as `dataset.frame("train")`, into a pandas frame."""
+    if not isinstance(frame, pl.DataFrame):
+        cure = {Dataset: " Pass dataset.frame('train').", Graph: " Pass graph.vocabulary.decode(graph.triples)."}
+        raise InputError(f"A polars frame was expected, got {type(frame).__name__}.{cure.get(type(frame), '')}")
     try:
         import pandas as pd  # noqa: PLC0415  # only those who ask for it need it
     except ImportError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from stablerule.paths.examples import ExampleFacts
 from stablerule.paths.traits import count_traits, list_traits, name_traits
 from stablerule.rules import RuleSet
 from stablerule.rules.scored import PESSIMISM
@@ -20,11 +21,17 @@ MANY_FACTS = 100_000
 
 
 def find_constant_rules(
-    graph: Graph, *, min_support: int | None = None, min_confidence: float = 0.05, per_constant: int | None = None
+    graph: Graph,
+    *,
+    examples: ExampleFacts | None = None,
+    min_support: int | None = None,
+    min_confidence: float = 0.05,
+    per_constant: int | None = None,
 ) -> RuleSet:
     """Find the rules with constants that hold often enough, the best `per_constant` for each conclusion r(X, c).
 
     None is 2 and 1000, but 3 and 100 on a graph of more than 100,000 facts, where they would be many millions.
+    examples: the facts that count as conclusions; None is all. Of the others, X counts as neither right nor wrong.
 
     >>> from stablerule.graph import Dataset
     >>> french = [(f"p{i}", "born_in", "Paris") for i in range(4)] + [(f"p{i}", "speaks", "French") for i in range(4)]
@@ -38,14 +45,22 @@ def find_constant_rules(
     small = graph.n_facts <= MANY_FACTS
     min_support = min_support or (2 if small else 3)
     per_constant = per_constant or (1000 if small else 100)
+    examples = examples or ExampleFacts.all_of(graph)
     traits = list_traits(graph)
-    found = count_traits(graph, traits, min_support=min_support, min_confidence=min_confidence, pessimism=PESSIMISM)
+    found = count_traits(
+        graph,
+        traits,
+        min_support=min_support,
+        min_confidence=min_confidence,
+        pessimism=PESSIMISM,
+        examples=examples,
+    )
     confidence = found.support / (found.body_count + PESSIMISM)
     best = _best_of_each(found.heads.astype(np.int64) * graph.n_entities + found.constants, confidence, per_constant)
     relations, tails = name_traits(traits, graph, found.traits[best])
     heads, support = found.heads[best], found.support[best].astype(np.float64)
     words, entities = graph.vocabulary.all_relations, graph.vocabulary.entities.table
-    facts = np.diff(graph.fact_offsets)[heads % graph.n_relations]
+    facts = np.diff(examples.facts.fact_offsets)[heads % graph.n_relations]
     frame = pl.DataFrame(
         {
             "head_relation": words.gather(pl.Series(heads.astype(np.int64))),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
+    from stablerule.paths.examples import ExampleFacts
     from stablerule.samples import RuleSamples
 
 
@@ -63,11 +64,18 @@ def from_scores(
 
 
 def to_rules(
-    graph: Graph, samples: RuleSamples, best: Candidates, *, min_support: float, budget: float | None, seed: int
+    graph: Graph,
+    samples: RuleSamples,
+    best: Candidates,
+    *,
+    examples: ExampleFacts,
+    min_support: float,
+    budget: float | None,
+    seed: int,
 ) -> RuleSet:
     """Measure the rules on the graph and name their relations; what has too little support is left out."""
     bodies = samples.bodies[best.bodies]
-    found = measure_rules(graph, bodies, best.heads.astype(np.int32), budget=budget, seed=seed)
+    found = measure_rules(graph, bodies, best.heads.astype(np.int32), examples=examples, budget=budget, seed=seed)
     frame = rule_frame(graph, bodies, best.heads).with_columns(score=pl.Series(best.scores))
     numbers = {name: pl.Series(column) for name, column in asdict(found).items() if name != "heads_tried"}
     return RuleSet.from_frame(frame.with_columns(**numbers).filter(pl.col("support") >= min_support))

@@ -14,6 +14,7 @@ from stablerule.rules.statistics import measure_rules
 
 if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples
+    from stablerule.paths.examples import ExampleFacts
 
 MEASURED = ("support", "body_count", "confidence", "pca_confidence", "head_coverage", "confidence_error")
 
@@ -53,9 +54,8 @@ class GivenRules(RuleReasoner):
         self.top = top
         self.seed = seed
 
-    def _learn(self, graph: Graph, valid: Triples | None) -> RuleSet:
-        if not self.file:
-            raise OptionError("GivenRules needs a file of rules: GivenRules(file=...), or --set file=FILE.")
+    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts) -> RuleSet:
+        self._check_options()
         rules, notes = read_rules(self.file)
         self.learned_ = {"notes": list(notes)}
         known = [name for name in rules.relations if name in set(graph.vocabulary.all_relations)]
@@ -64,9 +64,15 @@ class GivenRules(RuleReasoner):
                 f"{self.file}: none of its {len(rules):,} rules concludes a relation of {graph.name!r}, such as "
                 f"{graph.vocabulary.relation_name(0)!r}."
             )
-        return self._measured(rules, graph)
+        return self._measured(rules, graph, examples)
 
-    def _measured(self, rules: RuleSet, graph: Graph) -> RuleSet:
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._at_least(0, "seed")
+        if not self.file:
+            raise OptionError("GivenRules needs a file of rules: GivenRules(file=...), or --set file=FILE.")
+
+    def _measured(self, rules: RuleSet, graph: Graph, examples: ExampleFacts) -> RuleSet:
         """Measure the chains that come without a confidence, if the graph has all their relations."""
         frame = rules.to_frame().with_row_index("row")
         ids = {name: i for i, name in enumerate(graph.vocabulary.all_relations)}
@@ -87,7 +93,7 @@ class GivenRules(RuleReasoner):
         for place, (*_, body) in zip(bodies, named, strict=True):
             place[: len(body)] = [ids[name] for name in body]
         heads = np.array([ids[head] for _, head, _ in named], np.int32)
-        found = measure_rules(graph, bodies, heads, budget=self.measure_budget, seed=self.seed)
+        found = measure_rules(graph, bodies, heads, examples=examples, budget=self.measure_budget, seed=self.seed)
         numbers = pl.DataFrame({"row": [row for row, *_ in named]} | {name: getattr(found, name) for name in MEASURED})
         frame = frame.update(numbers.with_columns(pl.col("row").cast(pl.UInt32)), on="row")
         return RuleSet.from_frame(frame.drop("row"))

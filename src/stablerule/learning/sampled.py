@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from stablerule.errors import OptionError
 from stablerule.learning.constants import find_constant_rules
 from stablerule.learning.extraction import Candidates, best_of, to_rules
 from stablerule.learning.plan import rules_for, walks_for
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stablerule.graph import Graph
+    from stablerule.paths.examples import ExampleFacts
     from stablerule.rules import RuleSet
     from stablerule.samples import RuleSamples
 
@@ -41,13 +41,7 @@ class SampledLearner(RuleReasoner):
         self._at_least(1, "walks", "rules_per_relation", "measure_budget", "constant_support", "per_constant")
         self._at_least(0, "min_support", "seed", "top")
 
-    def _at_least(self, least: float, *names: str) -> None:
-        for name in names:
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise OptionError(f"Argument {name!r} of {type(self).__name__} must be at least {least}, got {value}.")
-
-    def _sample(self, graph: Graph) -> RuleSamples:
+    def _sample(self, graph: Graph, examples: ExampleFacts) -> RuleSamples:
         return sample_rules(
             graph,
             walks_for(graph) if self.walks is None else self.walks,
@@ -55,16 +49,27 @@ class SampledLearner(RuleReasoner):
             min_length=self.min_length,
             backtracking=self.backtracking,
             negatives=self.negatives,
+            examples=examples,
             seed=self.seed,
         )
 
-    def _best_rules(self, graph: Graph, samples: RuleSamples, scored: Iterable[Candidates]) -> RuleSet:
+    def _best_rules(
+        self, graph: Graph, samples: RuleSamples, scored: Iterable[Candidates], examples: ExampleFacts
+    ) -> RuleSet:
         best = best_of(scored, graph.n_relations, self.rules_per_relation or rules_for(graph))
         chains = to_rules(
-            graph, samples, best, min_support=self.min_support, budget=self.measure_budget, seed=self.seed
+            graph,
+            samples,
+            best,
+            examples=examples,
+            min_support=self.min_support,
+            budget=self.measure_budget,
+            seed=self.seed,
         )
         if not self.constants:
             return chains
         return chains.union(
-            find_constant_rules(graph, min_support=self.constant_support, per_constant=self.per_constant)
+            find_constant_rules(
+                graph, examples=examples, min_support=self.constant_support, per_constant=self.per_constant
+            )
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from stablerule.errors import MissingExtra, OptionError
+from stablerule.errors import InputError, MissingExtra, OptionError
 from stablerule.learning.extraction import Candidates, from_scores
 from stablerule.learning.plan import FEW_RELATIONS, WALKS_A_SECOND, Plan, expected_bodies, matrix_speed, walks_for
 from stablerule.learning.presets import preset
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stablerule.learning.decorrelation import Decorrelation
     from stablerule.learning.network import RuleNetwork
     from stablerule.learning.training import TrainingOptions
+    from stablerule.paths.examples import ExampleFacts
     from stablerule.samples import RuleSamples
 
 BLOCK = 4096  # bodies scored at a time
@@ -160,23 +161,42 @@ class StableRule(SampledLearner):
         graph: Graph,
         valid: Triples | None = None,
         *,
+        examples: Triples | None = None,
         checkpoint: Path | None = None,
         resume: bool = False,
     ) -> Self:
-        """Learn from a graph. With `checkpoint`, a folder, a run that was killed goes on with `resume=True`."""
-        self._checkpoint, self._resume = checkpoint, resume
-        return super().fit(graph, valid)
+        """Learn from a graph. With `checkpoint`, a folder, a run that was killed goes on with `resume=True`.
 
-    def _learn(self, graph: Graph, valid: Triples | None) -> RuleSet:
+        examples: facts of the graph that may serve as examples, while all of it is walked; None is all of them.
+        """
+        self._checkpoint, self._resume = checkpoint, resume
+        return super().fit(graph, valid, examples=examples)
+
+    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts) -> RuleSet:
         self._check_options()
-        samples = self._sample(graph)
+        samples = self._sample(graph, examples)
         self.network_, self.learned_ = None, {"samples": 0, "bodies": 0, "interrupted": False}
         if not samples.n_bodies:  # every walk came back to where it began: there is nothing to learn from
             return RuleSet()
-        network = self._train(graph, samples)
-        return self._best_rules(graph, samples, self._scores(network, samples))
+        network = self._train(graph, samples, examples)
+        return self._best_rules(graph, samples, self._scores(network, samples), examples)
 
-    def _train(self, graph: Graph, samples: RuleSamples) -> RuleNetwork:
+    def network(self) -> RuleNetwork:
+        """Return the network that was learned, to look at what it says about bodies."""
+        import torch  # noqa: PLC0415
+
+        from stablerule.learning.network import RuleNetwork  # noqa: PLC0415
+
+        self._check_fitted()
+        tensors = self._tensors()
+        if tensors is None:
+            raise InputError("This StableRule has no network: there was nothing to learn from.")
+        size = int(self.learned_["size"])
+        network = RuleNetwork(self.data_.relations, size, selector=self.selector, generator=torch.Generator())
+        network.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
+        return network
+
+    def _train(self, graph: Graph, samples: RuleSamples, examples: ExampleFacts) -> RuleNetwork:
         import torch  # noqa: PLC0415  # only learning needs it
 
         from stablerule.learning.checkpoints import Checkpoints  # noqa: PLC0415
@@ -188,7 +208,7 @@ class StableRule(SampledLearner):
         network = RuleNetwork(graph.n_relations, size, selector=self.selector, generator=generator)
         kept = None
         if self._checkpoint is not None:
-            identity = {"graph": graph.sha256, **self.options}
+            identity = {"graph": graph.sha256, "examples": examples.facts.sha256, **self.options}
             kept = Checkpoints(self._checkpoint, identity, resume=self._resume)
         progress = train(network, samples, self._training_options(graph), kept)
         self.network_ = {name: t.detach().cpu().numpy() for name, t in network.state_dict().items()}

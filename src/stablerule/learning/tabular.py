@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph, Triples
+    from stablerule.paths.examples import ExampleFacts
     from stablerule.rules import RuleSet
     from stablerule.samples import RuleSamples
 
@@ -68,17 +69,42 @@ class Tabular(SampledLearner):
         self.top = top
         self.seed = seed
 
-    def _learn(self, graph: Graph, valid: Triples | None) -> RuleSet:
+    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts) -> RuleSet:
         self._check_options()
-        self._at_least(0, "smoothing")
-        samples = self._sample(graph)
+        samples = self._sample(graph, examples)
         self.learned_ = {"samples": samples.n_samples, "bodies": samples.n_bodies}
         closed = samples.cell_heads != samples.negative
         scores = smoothed(samples, self.smoothing)
         cells = Candidates(
             samples.cell_bodies[closed].astype(np.int64), samples.cell_heads[closed].astype(np.int64), scores[closed]
         )
-        return self._best_rules(graph, samples, [cells])
+        return self._best_rules(graph, samples, [cells], examples)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._at_least(0, "smoothing")
+
+
+def smoothed_at(samples: RuleSamples, others: RuleSamples, smoothing: float) -> NDArray[np.float64]:
+    """P(head relation | body) from one set of samples, for every cell of another."""
+    width = np.int64(samples.negative + 1)
+    rows = np.full(others.n_bodies, -1, np.int64)
+    places = {body: row for row, body in enumerate(map(tuple, samples.bodies.tolist()))}
+    for row, body in enumerate(map(tuple, others.bodies.tolist())):
+        rows[row] = places.get(body, -1)
+    prior = np.bincount(samples.cell_heads, samples.cell_counts, samples.negative + 1) / max(samples.n_samples, 1)
+    cells = samples.cell_bodies * width + samples.cell_heads
+    wanted = rows[others.cell_bodies] * width + others.cell_heads
+    at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    known = rows[others.cell_bodies] >= 0
+    counts = np.where(known & (cells[at] == wanted), samples.cell_counts[at], 0)
+    totals = np.where(known, samples.totals[rows[others.cell_bodies]], 0)
+    # A relation that closed nothing has a share of its own, so that nothing is impossible.
+    least = 1 / (samples.n_samples + width)
+    smooth: NDArray[np.float64] = (counts + smoothing * np.maximum(prior[others.cell_heads], least)) / (
+        totals + smoothing
+    )
+    return smooth
 
 
 def smoothed(samples: RuleSamples, smoothing: float) -> NDArray[np.float64]:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from stablerule.graph.triples import read_only
 from stablerule.paths.compiling import compiled
+from stablerule.paths.examples import ExampleFacts
 from stablerule.paths.reach import edges_between
 from stablerule.paths.threads import in_threads
 
@@ -78,12 +80,25 @@ def name_traits(traits: Traits, graph: Graph, numbers: Ids) -> tuple[Ids, Ids]:
 
 
 def count_traits(
-    graph: Graph, traits: Traits, *, min_support: int, min_confidence: float, pessimism: float
+    graph: Graph,
+    traits: Traits,
+    *,
+    min_support: int,
+    min_confidence: float,
+    pessimism: float,
+    examples: ExampleFacts | None = None,
 ) -> FoundTraits:
-    """Find all rules r(X, c) <- trait of X that hold often enough; r(X, c) is no reason for itself."""
+    """Find all rules r(X, c) <- trait of X that hold often enough; r(X, c) is no reason for itself.
+
+    X whose r(X, c) is withheld from the examples counts neither as support nor among those that have the trait.
+    """
+    withheld = (examples or ExampleFacts.all_of(graph)).withheld
+    if len(withheld):  # links by relation, then head, then tail: the order of steps
+        withheld = read_only(withheld[np.argsort(graph.link_relations, kind="stable")])
+    least = min_support, min_confidence, pessimism
 
     def count(relation: int) -> Ids:
-        return _count(graph.stepped, graph.n_relations, traits, relation, min_support, min_confidence, pessimism)
+        return _count(graph.stepped, graph.n_relations, traits, withheld, relation, *least)
 
     parts = in_threads(count, range(2 * graph.n_relations))
     heads = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part[0]) for part in parts])
@@ -105,7 +120,14 @@ def _turn(owner_offsets: Offsets, owners: Ids, offsets: Offsets) -> Ids:
 
 @compiled
 def _count(
-    g: Stepped, relations: int, t: Traits, head: int, min_support: int, min_confidence: float, pessimism: float
+    g: Stepped,
+    relations: int,
+    t: Traits,
+    withheld: NDArray[np.bool_],
+    head: int,
+    min_support: int,
+    min_confidence: float,
+    pessimism: float,
 ) -> Ids:
     known = len(t.keys)
     wide = known + head
@@ -124,6 +146,8 @@ def _count(
             shared[trait] += 1
     counts = np.zeros(len(g.offsets) - 1, np.int32)
     found, n_found = np.empty(len(g.offsets) - 1, np.int32), 0
+    limited = len(withheld) > 0
+    left_out = np.zeros(len(counts) if limited else 0, np.int32)  # of those counted, the withheld
     size = 0
     kept = np.empty((4, 1024), np.int32)
     own = (head + relations) % (2 * relations)
@@ -131,7 +155,9 @@ def _count(
         trait = met[m]
         low, high = t.owner_offsets[trait], t.owner_offsets[trait + 1]
         least = max(min_support, min_confidence * (high - low + pessimism))
-        if shared[trait] < least:  # not even if all of them had one and the same tail
+        # Not even if all of them had one and the same tail. Withholding lowers support by one each, and what is needed
+        # by less.
+        if shared[trait] < least:
             continue
         for i in range(low, high):
             x = t.owners[i]
@@ -143,10 +169,18 @@ def _count(
                         found[n_found] = tail
                         n_found += 1
                     counts[tail] += 1
+                    if limited and withheld[edge]:
+                        left_out[tail] += 1
         for i in range(n_found):
             tail = found[i]
             itself = trait == wide or (trait < known and t.keys[trait] == np.int64(tail) * 2 * relations + own)
-            if counts[tail] >= least and not itself:
+            support, owners, enough = counts[tail], high - low, least
+            if limited and left_out[tail] > 0:
+                support -= left_out[tail]
+                owners -= left_out[tail]
+                left_out[tail] = 0
+                enough = max(min_support, min_confidence * (owners + pessimism))
+            if support >= enough and not itself:
                 if size == kept.shape[1]:
                     larger = np.empty((4, 2 * size), np.int32)
                     for column in range(4):
@@ -154,7 +188,7 @@ def _count(
                             larger[column, rule] = kept[column, rule]
                     kept = larger
                 kept[0, size], kept[1, size] = trait, tail
-                kept[2, size], kept[3, size] = counts[tail], high - low
+                kept[2, size], kept[3, size] = support, owners
                 size += 1
             counts[tail] = 0
         n_found = 0

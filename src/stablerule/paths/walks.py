@@ -2,7 +2,8 @@
 
 A walk starts at the head of a random fact, takes a random edge at each step, and ends before it would meet an entity
 again (object identity). After each step every relation between the start and the entity reached is one sample
-(path so far, that relation); a path that no relation closes is a sample (path, NEG).
+(path so far, that relation); a path that no relation closes is a sample (path, NEG). Where only some facts may serve
+as examples, a path that only others close is neither.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from stablerule.errors import OptionError
 from stablerule.paths.compiling import compiled
 from stablerule.paths.counting import ONE, Counts, Table, add, empty_table, grown, merged
+from stablerule.paths.examples import ExampleFacts
 from stablerule.paths.ordering import first_at_least
 from stablerule.paths.randomness import GOLDEN, below, mix
 from stablerule.paths.threads import available_cores, in_threads
@@ -47,12 +49,13 @@ def count_walks(
     walks: int,
     how: Walking,
     *,
+    examples: ExampleFacts | None = None,
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Counts:
     """Walk, and count (body key, head relation, count), sorted; see `body_key` for the keys.
 
-    The walks are dealt out evenly to the relation ids that have facts. Each has its own stream of random numbers, so
+    The walks are dealt out evenly to the relation ids that have examples. Each has its own stream of random numbers, so
     the result is the same for any number of threads.
     """
     base = 2 * graph.n_relations + 1
@@ -62,8 +65,11 @@ def count_walks(
             f"Argument 'max_length' must be at most {longest} for {graph.n_relations:,} relations, "
             f"got {how.max_length}."
         )
-    anchors = np.flatnonzero(np.tile(np.diff(graph.fact_offsets), 2)).astype(np.int32)
-    facts_of = graph.fact_offsets, graph.fact_heads, graph.fact_tails
+    examples = examples or ExampleFacts.all_of(graph)
+    # A fact that a walk begins from is an example as well: only the steps in between may be any fact.
+    facts = examples.facts
+    anchors = np.flatnonzero(np.tile(np.diff(facts.fact_offsets), 2)).astype(np.int32)
+    facts_of = facts.fact_offsets, facts.fact_heads, facts.fact_tails, anchors, examples.withheld
     next_chunk, stop = count(), Event()
 
     def run(_: int) -> Table:
@@ -71,7 +77,7 @@ def count_walks(
         # Threads take chunks from one counter, and sums do not care who took which.
         while not stop.is_set() and (first := next(next_chunk) * CHUNK) < walks:
             last = min(first + CHUNK, walks)
-            table, used = _walk_chunk(graph.adjacency, *facts_of, anchors, how, first, last, table, used)
+            table, used = _walk_chunk(graph.adjacency, *facts_of, how, first, last, table, used)
             if progress:
                 progress(last - first)
         return table
@@ -121,6 +127,7 @@ def _walk_chunk(
     fact_heads: Ids,
     fact_tails: Ids,
     anchors: Ids,
+    withheld: NDArray[np.bool_],
     how: Walking,
     first: int,
     last: int,
@@ -132,6 +139,7 @@ def _walk_chunk(
     base = np.uint64(2 * relations + 1)
     max_length, min_length, backtracking, negatives = how.max_length, how.min_length, how.backtracking, how.negatives
     seed = np.uint64(how.seed)
+    limited = len(withheld) > 0
     visited = np.empty(max_length + 1, np.int32)
     for walk in range(first, last):
         state = mix(seed * GOLDEN + np.uint64(walk) + np.uint64(1))
@@ -174,10 +182,11 @@ def _walk_chunk(
                     relation = (relation + relations) % (2 * relations)
                 # One step is closed by the very fact it took, which explains nothing.
                 if length > 1 or relation != step:
-                    used += add(table, key, np.uint64(relation), ONE)
-                    closed = True
-                    if 2 * used > len(table):
-                        table = grown(table)
+                    closed = True  # even by a fact that is withheld: the path is not open
+                    if not (limited and withheld[link]):
+                        used += add(table, key, np.uint64(relation), ONE)
+                        if 2 * used > len(table):
+                            table = grown(table)
                 link += 1
             ever_closed |= closed
             if not closed and (negatives == OPEN or (negatives == PAPER and length == target and not ever_closed)):

@@ -143,13 +143,15 @@ def answer_queries(
     heads: Ids,
     known: Stepped,
     allowed: NDArray[np.bool_],
+    itself: bool,
     desk: Desk,
     found: Ids,
     scores: NDArray[np.float64],
 ) -> None:
     """Fill found (n, k) with the best answers and scores (n, k) with their scores, -1 and 0 where there are no more.
 
-    Answers that are `known` are left out; with `allowed` (E,) only those count ((0,): all).
+    Answers that are `known` are left out; with `allowed` (E,) only those count ((0,): all). itself: whether the head
+    may be its own answer.
     """
     open_relation(a.theory, a.relation, desk.workplace.row_of)
     f = no_firings(desk.workplace)
@@ -157,6 +159,7 @@ def answer_queries(
     for q in range(len(heads)):
         f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
         weigh(f, a.theory, a.g, a.how, NOTHING, a.popularity, desk.table, desk.scores)
+        desk.marked[heads[q]] = not itself
         low, high = edges_between(known, heads[q], a.relation)
         for edge in range(low, high):
             desk.marked[known.step_tails[edge]] = True
@@ -169,6 +172,7 @@ def answer_queries(
                 n += 1
         for edge in range(low, high):
             desk.marked[known.step_tails[edge]] = False
+        desk.marked[heads[q]] = False
         if a.how.kind == MAX_PLUS:
             lists = list_levels(f, a.theory, NOTHING)
         for i in range(_best(Order(desk.scores, lists, f.entities, a.popularity), chosen, n, k)):

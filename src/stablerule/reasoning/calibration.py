@@ -6,9 +6,15 @@ the relation are asked, as `complete` does by default: those of calibrating fact
 which stands for as many as were left out. Candidates are the best 100 in the range of the relation, known facts left
 out. Nothing is said about heads that have no fact of the relation yet, nor about tails outside of its range.
 
-**What the number is.** The share of such candidates, at such a score, that are among the calibrating facts: the part of
-valid that chose nothing else. A candidate that is true but stands in no file counts as false, and so does one that
-is only in test; nothing is rescaled. In an open world that is a lower bound of the probability that it is true.
+**What the number is.** The share of such candidates, at such a score, that turn out to be facts of valid. Only a part
+of valid, the one that chose nothing else, can be counted; each fact of it stands for the others too, so that a model
+with 15% of valid to calibrate on counts each as 1 / 0.15. A candidate that is true but stands in no file counts as
+false, and so does one that is only in test. Where only the facts of the graph are left out, as here, that is a lower
+bound of the share that is true. Where valid and test are left out as well, many of the true ones are gone, and it need
+not be one.
+
+**Where there is none.** Curves that do no better than one probability for all, on queries that they were not fitted to,
+say nothing, and are not kept.
 """
 
 from __future__ import annotations
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
 
 FEWEST = 30  # calibrating facts among the candidates: with fewer there is no calibration
 FEWEST_OF_A_RELATION = 50  # with fewer, a relation shares the common curve
+BEYOND_CHANCE = 2  # standard errors by which curves must be better than one probability for all
 CANDIDATES = 100  # of each query
 # Queries that are asked, of all relations together and of all inverses: heads of calibrating facts, and others; of each
 # relation at least so many.
@@ -129,8 +136,19 @@ def calibrate(
         return f"only {positives} of {len(facts):,} calibrating facts are among the candidates; it needs {FEWEST}"
     pools = _pools(search, found)
     fitted = {pool: _fit(found.take(pools[found.relations] == pool)) for pool in np.unique(pools).tolist()}
-    curves = _by_name(search, pools, fitted)
-    return Calibration(curves, positives, len(queries.heads), _cross_judge(found, pools, seed))
+    predicted = _cross_predict(found, pools, seed)
+    judged = ~np.isnan(predicted)
+    predicted, some = predicted[judged], found.take(judged)
+    reliability = judge(predicted, some.labels, some.stand_for)
+    if not _beats_the_mean(predicted, some):
+        if not len(predicted):
+            return f"{positives} calibrating facts, for relations that score in different ways, are too few to judge it"
+        brier, usual = reliability["brier"], reliability["brier_of_the_mean"]
+        return (
+            f"it shows no skill: on queries that it was not fitted to its Brier score is {brier}, no better (but for "
+            f"chance) than the {usual} of one probability for all"
+        )
+    return Calibration(_by_name(search, pools, fitted), positives, len(queries.heads), reliability)
 
 
 class _Queries(NamedTuple):
@@ -233,8 +251,8 @@ def _fit(some: _Candidates) -> Curve | None:
     return Curve(tuple(points[kept].tolist()), tuple(np.repeat(values[new], 2)[kept].tolist()))
 
 
-def _cross_judge(found: _Candidates, pools: NDArray[np.int64], seed: int) -> dict[str, Any]:
-    """Judge curves by queries that they were not fitted to: each half is predicted from the other."""
+def _cross_predict(found: _Candidates, pools: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
+    """Predict each half of the queries by curves of the other half (n,); NaN where that has too few facts."""
     half = np.random.default_rng(seed).integers(2, size=int(found.queries.max()) + 1)[found.queries]
     predicted = np.full(len(found.scores), np.nan)
     for pool in np.unique(pools).tolist():
@@ -243,8 +261,17 @@ def _cross_judge(found: _Candidates, pools: NDArray[np.int64], seed: int) -> dic
             curve, others = _fit(found.take(here & (half == one))), here & (half != one)
             if curve is not None:
                 predicted[others] = curve.at(found.scores[others])
-    judged = ~np.isnan(predicted)
-    return judge(predicted[judged], found.labels[judged], found.stand_for[judged])
+    return predicted
+
+
+def _beats_the_mean(predicted: NDArray[np.float64], some: _Candidates) -> bool:
+    """Whether the squared error is below that of the same probability for all by more than chance, over queries."""
+    if not len(predicted):
+        return False
+    mean = np.average(some.labels, weights=some.stand_for)
+    gain = some.stand_for * ((mean - some.labels) ** 2 - (predicted - some.labels) ** 2)
+    of_query = np.bincount(some.queries, gain)
+    return bool(of_query.sum() > BEYOND_CHANCE * np.sqrt((of_query**2).sum()))
 
 
 def judge(
@@ -280,8 +307,13 @@ def judge(
     share = float(labels @ n) / total
     return {
         "n": round(total),
-        "brier": round(float((predicted - labels) ** 2 @ n) / total, 6),
-        "brier_of_the_mean": round(share * (1 - share), 6),
+        "brier": _four_digits(float((predicted - labels) ** 2 @ n) / total),
+        "brier_of_the_mean": _four_digits(share * (1 - share)),
         "ece": round(away, 6),
         "bins": bins,
     }
+
+
+def _four_digits(number: float) -> float:
+    """Round, but not what is small to nothing: where few candidates come true, a Brier score is small."""
+    return float(f"{number:.4g}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from stablerule.paths.examples import ExampleFacts
 from stablerule.progress import progress_bar
 from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.fitting import fit_weights, mean_reciprocal_rank
@@ -97,18 +98,20 @@ def choose_aggregation(
     only: str | None,
     fixed: Aggregation,
     seed: int,
+    examples: ExampleFacts | None = None,
 ) -> Choice:
     """Try all aggregations, or `only` one of them, and choose the one with the best realistic MRR.
 
     Half of the facts fit the weights of `learned`, the other half judge, first its ridge, by the evidence that was
     gathered anyway; the weights are then fitted again to all.
     Without valid facts, training facts serve, each hidden while it is asked for; rather those whose pair has no
-    other link, because the facts that one asks for seldom have one. known: what is true, and no rival.
+    other link, because the facts that one asks for seldom have one. examples: those of them that may; None is all.
+    known: what is true, and no rival.
     """
     if only is not None and only != "learned":
         return Choice(fixed, (), 0, 0, "nothing: it was asked for")
     hidden = valid is None or not len(valid)
-    facts = _training_facts(graph, seed) if hidden or valid is None else valid
+    facts = _training_facts(graph, examples or ExampleFacts.all_of(graph), seed) if hidden or valid is None else valid
     random = np.random.default_rng(seed)
     queries = _few_of_each(Queries.both_ways(facts.take(random.permutation(len(facts))), graph.n_relations))
     n = len(queries.heads)
@@ -118,9 +121,9 @@ def choose_aggregation(
         return Choice(fixed, (), 0, 0, f"nothing: {n} queries are too few, it takes {FEWEST_TO_CHOOSE}")
     judge = _Judge(graph, queries.take(judging), known, hidden)
     encoded = encode("confidence")
-    examples = Search(encoded, FIXED[0]).evidence(*queries, known, ROWS, hidden=hidden)
+    evidence = Search(encoded, FIXED[0]).evidence(*queries, known, ROWS, hidden=hidden)
     ways = [] if only else list(FIXED)
-    half, rest = examples.take(fitting), examples.take(judging)
+    half, rest = evidence.take(fitting), evidence.take(judging)
     fits = dict(zip(RIDGES, fit_weights(half, graph, RIDGES, seed), strict=True))
     ridge = max(fits, key=lambda one: mean_reciprocal_rank(rest, graph, fits[one]))
     ways.append(Aggregation("learned", weights=fits[ridge]))
@@ -133,7 +136,7 @@ def choose_aggregation(
             advance(1)
     aggregation = judge.with_relations(max(results, key=lambda result: float(result[1].mean())), results)
     if "learned" in (aggregation.name, *aggregation.relations.values()):
-        aggregation = replace(aggregation, weights=fit_weights(examples, graph, [ridge], seed)[0])
+        aggregation = replace(aggregation, weights=fit_weights(evidence, graph, [ridge], seed)[0])
     tried = tuple(
         {"name": w.name, "by": w.by, "top": w.top, "mrr": round(float(found.mean()), 4)}
         | ({"ridge": ridge} if w.name == "learned" else {})
@@ -180,9 +183,9 @@ def _few_of_each(queries: Queries) -> Queries:
     return queries.take(np.sort(kept))
 
 
-def _training_facts(graph: Graph, seed: int) -> Triples:
-    """Take some facts of the graph, first those whose pair has no other link."""
+def _training_facts(graph: Graph, examples: ExampleFacts, seed: int) -> Triples:
+    """Take some examples, first those whose pair has no other link in the graph."""
     random = np.random.default_rng(seed)
-    facts = graph.triples.take(random.permutation(graph.n_facts)[: 8 * MOST_JUDGED])
+    facts = examples.facts.triples.take(random.permutation(examples.facts.n_facts)[: 8 * MOST_JUDGED])
     links = np.array([len(graph.relations_between(int(h), int(t))) for h, _, t in facts.rows], np.int64)
     return facts.take(np.argsort(links, kind="stable")[:MOST_JUDGED])

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 import numpy as np
 import polars as pl
 
-from stablerule.errors import OptionError
+from stablerule.errors import OptionError, closest
 from stablerule.graph import INVERSE
 from stablerule.reasoning.best_rules import best_rules, paths_of, spelled_rules
-from stablerule.reasoning.questions import candidate_limits, joined_graph
+from stablerule.reasoning.calibration import Calibration
+from stablerule.reasoning.questions import candidate_limits, joined_graph, known_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.calibration import Calibration
     from stablerule.reasoning.search import Search
 
 BLOCK = 8192  # queries that are asked before what is not wanted is left out
@@ -111,16 +111,16 @@ class NewFact:
 def complete(
     search: Search,
     *,
-    known: Graph | Iterable[Graph] = (),
+    known: Graph | Iterable[Graph] | None = None,
     relations: Iterable[str] | None = None,
-    calibration: Calibration | None = None,
+    calibration: Calibration | str | None = None,
     **options: Unpack[WantedOptions],
 ) -> Iterator[NewFact]:
     """Yield new facts: with `top` the best of all, else relation by relation, the best of each first.
 
     known: graphs whose facts are not new; those of the graph that is searched never are. relations: by name; None is
-    all. The other arguments are those of `Wanted`. Facts stand by probability where the model is calibrated, then by
-    score, then by name.
+    all. calibration: a text says why there is none. The other arguments are those of `Wanted`. Facts stand by
+    probability where the model is calibrated, then by score, then by name.
 
     >>> from stablerule import Tabular, households
     >>> dataset = households(families=3, seed=0).dataset
@@ -129,6 +129,10 @@ def complete(
     >>> best.relation, len(best.path) > 1
     ('grandparent_of', True)
     """
+    for name in options:
+        if name not in WantedOptions.__annotations__:
+            names = ("graph", "known", "relations", *WantedOptions.__annotations__)
+            raise OptionError(f"complete() has no argument {name!r}.{closest(name, names)} It has {', '.join(names)}.")
     completion = Completion(search, Wanted(**options), known=known, relations=relations, calibration=calibration)
     return _new_facts(completion)
 
@@ -155,16 +159,16 @@ class Completion:
         search: Search,
         wanted: Wanted,
         *,
-        known: Graph | Iterable[Graph] = (),
+        known: Graph | Iterable[Graph] | None = None,
         relations: Iterable[str] | None = None,
-        calibration: Calibration | None = None,
+        calibration: Calibration | str | None = None,
     ) -> None:
-        others = list(known) if not hasattr(known, "vocabulary") else [known]
-        self.search, self.graph, self.wanted, self.calibration = search, search.graph, wanted, calibration
+        self.search, self.graph, self.wanted = search, search.graph, wanted
+        self.calibration = calibration if isinstance(calibration, Calibration) else None
         self.relations = _relation_ids(relations, self.graph)
         _check_bounds(wanted, search, self.relations, calibration)
         self._limits = candidate_limits(wanted.candidates, self.graph)
-        self._known = joined_graph([self.graph, *others], self.graph)
+        self._known = joined_graph([self.graph, *known_graphs(known)], self.graph)
 
     def queries(self, relation: int) -> Ids:
         """Return the heads to ask."""
@@ -175,9 +179,9 @@ class Completion:
     def of(self, relation: int) -> pl.DataFrame:
         """Return the new facts of one relation, the best first."""
         found = _Found.nothing()
-        heads = self.queries(relation)
-        for start in range(0, len(heads), BLOCK):
-            found = _Found.join(found, self._ask(relation, heads[start : start + BLOCK])).best(self.wanted.most)
+        heads, size = self.queries(relation), self.search.at_once(self.wanted.per_query, BLOCK)
+        for start in range(0, len(heads), size):
+            found = _Found.join(found, self._ask(relation, heads[start : start + size])).best(self.wanted.most)
         return self._frame(relation, found.best(None))
 
     def nothing(self) -> pl.DataFrame:
@@ -280,11 +284,11 @@ def _relation_ids(names: Iterable[str] | None, graph: Graph) -> list[int]:
     return sorted(ids)
 
 
-def _check_bounds(wanted: Wanted, search: Search, relations: list[int], calibration: Calibration | None) -> None:
-    if wanted.min_probability is not None and calibration is None:
+def _check_bounds(wanted: Wanted, search: Search, relations: list[int], calibration: Calibration | str | None) -> None:
+    if wanted.min_probability is not None and not isinstance(calibration, Calibration):
         raise OptionError(
-            "Argument 'min_probability' needs a calibrated model, and this one is not: it was learned without a valid "
-            "split, or with too few facts in it. Use 'threshold', the least score."
+            f"Argument 'min_probability' needs a calibration, and there is none: {calibration or 'none was passed'}. "
+            "Leave it out, or use argument 'threshold', the least score."
         )
     names = map(search.graph.vocabulary.relation_name, relations)
     ways = {search.ways.aggregation.of(name) for name in names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -13,13 +14,14 @@ import polars as pl
 from stablerule.errors import ReadError
 from stablerule.graph import Vocabulary
 from stablerule.io import folder_beside
+from stablerule.io.files import umask
 from stablerule.rules import RuleSet
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 1
-NETWORK = "network.safetensors"
+ABOUT, NETWORK = "model.json", "network.safetensors"
 PACKAGES = ("stablerule", "numpy", "numba", "polars", "torch")
 
 
@@ -71,16 +73,16 @@ class SavedModel:
                 from safetensors.numpy import save_file  # noqa: PLC0415  # only learners that have tensors need it
 
                 save_file(tensors, temporary / NETWORK)
+                os.chmod(temporary / NETWORK, 0o666 & ~umask())  # it makes private files, unlike all others
                 about["network_bytes"] = (temporary / NETWORK).stat().st_size
-            (temporary / "model.json").write_text(_json(about), encoding="utf-8")
+            (temporary / ABOUT).write_text(_json(about), encoding="utf-8")
 
 
 def read_model_folder(folder: Path) -> SavedModel:
     """Read a model's folder; one that is truncated, foreign or from the future is an error that says so."""
-    about_path = folder / "model.json"
+    about_path = folder / ABOUT
     if not about_path.is_file():
-        what = "no such folder" if not folder.exists() else "not the folder of a model: there is no model.json in it"
-        raise ReadError(f"{what}. Make one with: stablerule learn DATA -o {folder.name}", path=folder)
+        raise ReadError(_no_model(folder), path=folder)
     try:
         about = json.loads(about_path.read_text(encoding="utf-8"))
         if about["format"] > FORMAT:
@@ -109,6 +111,15 @@ def read_model_folder(folder: Path) -> SavedModel:
         raise error if error.path == folder else _damaged(folder, error) from error
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise _damaged(folder, error) from error
+
+
+def _no_model(place: Path) -> str:
+    if place.is_file():
+        if (place.parent / ABOUT).is_file():
+            return f"a file of a model, which is a folder. Pass that: {place.parent}"
+        return "a file, and a model is a folder. Pass that, as stablerule learn DATA -o FOLDER made it."
+    what = f"not the folder of a model: there is no {ABOUT} in it" if place.exists() else "no such folder"
+    return f"{what}. Make one with: stablerule learn DATA -o {'MODEL' if place.exists() else place}"
 
 
 def _damaged(folder: Path, error: Exception) -> ReadError:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from stablerule.errors import InputError, OptionError
-from stablerule.graph import Graph, Triples
+from stablerule.graph import Dataset, Graph, Triples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -44,9 +45,43 @@ def encode_queries(queries: Iterable[tuple[str, str]], words: Vocabulary) -> tup
     return np.array(heads, np.int32), np.array(relations, np.int32)
 
 
-def joined_graph(known: Graph | Iterable[Graph], graph: Graph) -> Graph | None:
+def check_listed(given: Iterable[T], argument: str, what: str) -> Iterable[T]:
+    """Return what can be iterated; something else is an error that says what was expected."""
+    if not isinstance(given, Iterable):
+        raise InputError(f"Argument {argument!r} must be a list of {what}, got {given!r}.")
+    return given
+
+
+def check_graph(given: Graph, argument: str = "graph") -> Graph:
+    """Return a graph; a dataset, which has one, is an error that says so, and so is all else."""
+    if isinstance(given, Graph):
+        return given
+    cure = " Pass dataset.graph, the graph of its training facts." if isinstance(given, Dataset) else ""
+    raise InputError(f"Argument {argument!r} must be a Graph, got {_said(given)}.{cure}")
+
+
+def known_graphs(known: Graph | Iterable[Graph] | None) -> list[Graph]:
+    """Return the graphs of known facts, of which there may be one, several or none."""
+    if known is None or isinstance(known, Graph):
+        return [] if known is None else [known]
+    if isinstance(known, Dataset):
+        cure = "Pass Graph.build(dataset.everything, dataset.vocabulary), the graph of all its facts."
+        raise InputError(f"Argument 'known' must be a Graph or a list of them, got {_said(known)}. {cure}")
+    graphs = list(known) if isinstance(known, Iterable) and not isinstance(known, str) else [known]
+    for one in graphs:
+        if not isinstance(one, Graph):
+            cure = "A list of triples becomes a graph with read_dataset(triples).graph."
+            raise InputError(f"Argument 'known' must be a Graph or a list of them, got {_said(one)}. {cure}")
+    return graphs
+
+
+def _said(given: object) -> str:
+    return f"a {type(given).__name__}" if isinstance(given, (Graph, Dataset)) else repr(given)
+
+
+def joined_graph(known: Graph | Iterable[Graph] | None, graph: Graph) -> Graph | None:
     """Join graphs of known facts by name, in the words of the graph that is asked; what it has no word for is out."""
-    graphs = [known] if isinstance(known, Graph) else list(known)
+    graphs = known_graphs(known)
     if not graphs:
         return None
     if len(graphs) == 1 and graphs[0].vocabulary is graph.vocabulary:
@@ -67,9 +102,10 @@ def candidate_limits(candidates: Literal["all", "range"] | Iterable[str], graph:
     if isinstance(candidates, str):
         if candidates == "all":
             return None
-        if candidates != "range":
-            raise OptionError(f"Argument 'candidates' must be 'all', 'range' or a list of names, got {candidates!r}.")
-        return lambda relation: _mask(graph.facts(relation)[1], graph.n_entities)
+        if candidates == "range":
+            return lambda relation: _mask(graph.facts(relation)[1], graph.n_entities)
+    if isinstance(candidates, str) or not isinstance(candidates, Iterable):
+        raise OptionError(f"Argument 'candidates' must be 'all', 'range' or a list of names, got {candidates!r}.")
     ids = np.array([graph.vocabulary.entity_id(name) for name in candidates], np.int32)
     if not len(ids):
         raise OptionError("Argument 'candidates' is an empty list: then nothing can be an answer.")

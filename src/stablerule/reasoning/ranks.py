@@ -33,11 +33,11 @@ class Rank(NamedTuple):
 class Ranks:
     """The ranks of the answers to n queries, each as a band.
 
-    best: (n,) int64, 1 + the rivals with a strictly better score; worst: (n,) int64, best + the rivals with the same
-    score; covered: (n,) bool, whether the answer has a score above the floor, which for rules means that one fired for
-    it; candidates: (n,) int64, entities above the floor, other known answers left out.
+    best: (n,) int64, 1 + the rivals that stand strictly higher; worst: (n,) int64, best + the rivals that are equal;
+    covered: (n,) bool, whether the answer has a score above the floor, which for rules means that one fired for it;
+    candidates: (n,) int64, entities above the floor, other known answers left out.
 
-    A rival is any entity but the answer and the other known answers.
+    A rival is any entity but the answer and the other known answers. Rules order by score, then by popularity.
 
     >>> ranks = Ranks(best=[1, 3], worst=[1, 6], covered=[True, False], candidates=[4, 2])
     >>> ranks.form("optimistic"), ranks.form("realistic"), ranks.form("pessimistic")

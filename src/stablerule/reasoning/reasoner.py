@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 
-from stablerule.errors import InputError, OptionError, closest
+from stablerule.errors import InputError, OptionError, closest, listed
 from stablerule.graph import Graph, Triples
+from stablerule.paths.examples import ExampleFacts
 from stablerule.reasoning.aggregation import Aggregation, AggregationName
 from stablerule.reasoning.answers import Answer, Explanation
 from stablerule.reasoning.calibration import Calibration, calibrate
@@ -20,7 +21,15 @@ from stablerule.reasoning.completing import NewFact, WantedOptions, complete
 from stablerule.reasoning.explaining import check_triple, explain
 from stablerule.reasoning.folder import DataMark, SavedModel
 from stablerule.reasoning.option_types import check_types
-from stablerule.reasoning.questions import Limits, candidate_limits, encode_queries, in_blocks, joined_graph
+from stablerule.reasoning.questions import (
+    Limits,
+    candidate_limits,
+    check_graph,
+    check_listed,
+    encode_queries,
+    in_blocks,
+    joined_graph,
+)
 from stablerule.reasoning.search import Search
 from stablerule.reasoning.theory import By, Encoded, encode_rules
 from stablerule.reasoning.why_not import WhyNot, why_not
@@ -58,26 +67,32 @@ class RuleReasoner(ABC):
     top: int = 0
 
     @abstractmethod
-    def _learn(self, graph: Graph, valid: Triples | None) -> RuleSet:
-        """Learn rules from a graph."""
+    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts) -> RuleSet:
+        """Learn rules from a graph, some of whose facts may serve as examples."""
 
-    def fit(self, graph: Graph, valid: Triples | None = None) -> Self:
+    def fit(self, graph: Graph, valid: Triples | None = None, *, examples: Triples | None = None) -> Self:
         """Learn rules from a graph, and how to weigh them from `valid`, facts that are not in it.
 
         Without valid facts, training facts choose, each hidden while it is asked for; and there is no calibration.
+
+        examples: the facts of the graph that a learner may learn to conclude: they begin and close walks, count as
+            support, and choose. The others are still walked, and are never taken for false. None is all of them.
         """
-        if not graph.n_facts:
+        if not check_graph(graph).n_facts:
             raise InputError(f"Graph {graph.name!r} has no facts to learn from.")
         check_types(type(self), self.options)
+        serving = ExampleFacts.of(graph, examples)
         self.learned_ = {}
-        self.rules_ = self._learn(graph, valid)
+        self.rules_ = self._learn(graph, valid, serving)
         self.graph_ = graph
         self.vocabulary_ = graph.vocabulary
         self.data_ = DataMark(graph.name, graph.sha256, graph.n_entities, graph.n_relations, graph.n_facts)
-        self._choose(graph, valid)
+        if examples is not None:
+            self.learned_["examples"] = serving.facts.n_facts
+        self._choose(graph, valid, serving)
         return self
 
-    def _choose(self, graph: Graph, valid: Triples | None) -> None:
+    def _choose(self, graph: Graph, valid: Triples | None, examples: ExampleFacts) -> None:
         """Choose the aggregation on one part of valid, and calibrate on the other."""
         encoded: dict[By, Encoded] = {}
 
@@ -90,7 +105,9 @@ class RuleReasoner(ABC):
         choosing, calibrating = split_valid(valid, seed)
         only = None if self.aggregation == "auto" else self.aggregation
         known = graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
-        choice = choose_aggregation(encode, graph, choosing, known, only=only, fixed=fixed, seed=seed)
+        choice = choose_aggregation(
+            encode, graph, choosing, known, only=only, fixed=fixed, seed=seed, examples=examples
+        )
         self.aggregation_ = choice.aggregation
         self.learned_["aggregation"] = choice.aggregation.to_json()
         self.learned_["choice"] = choice.to_json()
@@ -121,12 +138,13 @@ class RuleReasoner(ABC):
         k: int = 10,
         *,
         graph: Graph | None = None,
-        known: Graph | Iterable[Graph] = (),
+        known: Graph | Iterable[Graph] | None = None,
         candidates: Literal["all", "range"] | Iterable[str] = "all",
     ) -> Iterator[list[Answer]]:
         """Yield the k best answers to each query (head, relation); ("Paris", "~r") asks for the heads of r.
 
-        Queries are taken from their iterable as they are needed, some hundreds at a time.
+        Queries are taken from their iterable as they are needed, some hundreds at a time. An entity is no answer to a
+        query about itself, unless some fact of the relation is a loop.
 
         graph: where to look; None is the graph that the model learned from, if it is still at hand.
         known: graphs whose facts are left out of the answers.
@@ -136,12 +154,13 @@ class RuleReasoner(ABC):
             raise OptionError(f"Argument 'k' must be a whole number of at least 1, got {k!r}.")
         search = self.search(graph)
         limits = candidate_limits(candidates, search.graph)
-        return self._answers(search, queries, k, limits, joined_graph(known, search.graph))
+        asked = check_listed(queries, "queries", "(head, relation)")
+        return self._answers(search, asked, k, limits, joined_graph(known, search.graph))
 
     def _answers(
         self, search: Search, queries: Iterable[tuple[str, str]], k: int, limits: Limits, left_out: Graph | None
     ) -> Iterator[list[Answer]]:
-        for block in in_blocks(queries, BLOCK):
+        for block in in_blocks(queries, search.at_once(k, BLOCK)):
             heads, relations = encode_queries(block, search.graph.vocabulary)
             found, scores = search.answer(heads, relations, k, left_out, limits)
             names = search.graph.vocabulary.entities
@@ -156,7 +175,7 @@ class RuleReasoner(ABC):
         Under `max_plus` it is the weight of the best rule; ranks go by the whole order.
         """
         search = self.search(graph)
-        asked = [check_triple(triple) for triple in triples]
+        asked = [check_triple(triple) for triple in check_listed(triples, "triples", "(head, relation, tail)")]
         heads, relations = encode_queries([(head, relation) for head, relation, _ in asked], search.graph.vocabulary)
         tails = np.array([search.graph.vocabulary.entity_id(tail) for *_, tail in asked], np.int32)
         return search.score(heads, relations, tails).tolist()  # type: ignore[no-any-return]
@@ -177,7 +196,7 @@ class RuleReasoner(ABC):
         self,
         *,
         graph: Graph | None = None,
-        known: Graph | Iterable[Graph] = (),
+        known: Graph | Iterable[Graph] | None = None,
         relations: Iterable[str] | None = None,
         **wanted: Unpack[WantedOptions],
     ) -> Iterator[NewFact]:
@@ -187,8 +206,16 @@ class RuleReasoner(ABC):
         Probabilities are there if the model is calibrated, on the graph that it learned from.
         """
         search = self.search(graph)
-        calibration = self.calibration_ if search.graph.sha256 == self.data_.sha256 else None
+        calibration = self.calibration_for(search.graph)
         return complete(search, known=known, relations=relations, calibration=calibration, **wanted)
+
+    def calibration_for(self, graph: Graph) -> Calibration | str:
+        """Return what gives probabilities on a graph, or say why there is nothing."""
+        self._check_fitted()
+        if graph.sha256 != self.data_.sha256:
+            return f"it holds only on the graph that the model learned from, {self.data_.name!r}, and this is another"
+        why = self.learned_.get("calibration", {}).get("none_because", "the model was kept without one")
+        return self.calibration_ or str(why)
 
     def search(self, graph: Graph | None = None) -> Search:
         """Give the rules, made ready for a graph: the one that was learned from, or another."""
@@ -199,6 +226,7 @@ class RuleReasoner(ABC):
                 f"This model was taken up from disk, without a graph (it learned from {self.data_.name!r}). "
                 "Pass graph=... to say where to look."
             )
+        check_graph(graph)
         kept = self._searches.get(id(graph))
         if kept is None or kept.graph is not graph:
             kept = Search(encode_rules(self.rules_, graph, self.aggregation_.by), self.aggregation_)
@@ -220,7 +248,8 @@ class RuleReasoner(ABC):
         """Make a learner from a mapping; an unknown option is an error that says the closest."""
         for name in options:
             if name not in cls.option_names():
-                raise OptionError(f"{cls.__name__} has no option {name!r}.{closest(name, cls.option_names())}")
+                near = closest(name, cls.option_names()) or listed(cls.option_names(), most=None)
+                raise OptionError(f"{cls.__name__} has no option {name!r}.{near}")
         return cls(**check_types(cls, options))
 
     def save(
@@ -252,6 +281,21 @@ class RuleReasoner(ABC):
     def _tensors(self) -> dict[str, Any] | None:
         """Arrays to keep beside the rules."""
         return None
+
+    def check_options(self) -> None:
+        """Look at the options before any work, as `fit` does: a value that makes no sense is an error."""
+        check_types(type(self), self.options)
+        self._check_options()
+
+    def _check_options(self) -> None:
+        """Look at the values; their types have been looked at."""
+        self._at_least(0, "top")
+
+    def _at_least(self, least: float, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise OptionError(f"Argument {name!r} of {type(self).__name__} must be at least {least}, got {value}.")
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "rules_"):

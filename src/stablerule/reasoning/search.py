@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from stablerule.reasoning.theory import Encoded
 
 CHUNK = 512  # queries of one relation that a thread takes at a time
+ANSWERS_AT_ONCE = 1 << 22  # room for 50 MB of them, however many a query may have
 EVERYBODY = np.empty(0, np.bool_)
 
 
@@ -70,20 +71,40 @@ class Search:
         k: int,
         known: Graph | None = None,
         allowed: Callable[[int], NDArray[np.bool_]] | None = None,
+        *,
+        itself: bool = False,
     ) -> tuple[Ids, NDArray[np.float64]]:
-        """Return entities (n, k), -1 where there are no more, and their scores; `allowed` limits them by relation."""
+        """Return entities (n, k), -1 where there are no more, and their scores; `allowed` limits them by relation.
+
+        With more than E asked for, there are E columns. A head is its own answer only where the relation has a loop in
+        the graph, a fact (x, r, x), or with `itself`.
+        """
+        k = self._most_answers(k)
         found, scores = np.full((len(heads), k), -1, np.int32), np.zeros((len(heads), k))
         left_out = (Graph.build(Triples.empty(), self.graph.vocabulary) if known is None else known).stepped
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
             entities, values = np.full((len(rows), k), -1, np.int32), np.zeros((len(rows), k))
             limits = EVERYBODY if allowed is None else allowed(asked.relation)
-            answer_queries(asked, heads[rows], left_out, limits, desk, entities, values)
+            answer_queries(
+                asked, heads[rows], left_out, limits, itself or self._has_loop(asked.relation), desk, entities, values
+            )
             found[rows] = entities
             scores[rows] = np.where(entities >= 0, self.ways.shown(asked.relation, values), 0)
 
         self._in_parts(relations, heads, part)
         return found, scores
+
+    def at_once(self, k: int, most: int) -> int:
+        """Say how many queries, of at most so many, have room together for k answers each."""
+        return max(1, min(most, ANSWERS_AT_ONCE // max(1, self._most_answers(k))))
+
+    def _most_answers(self, k: int) -> int:
+        return min(k, self.graph.n_entities)
+
+    def _has_loop(self, relation: int) -> bool:
+        heads, tails = self.graph.facts(relation)
+        return bool((heads == tails).any())
 
     def score(self, heads: Ids, relations: Ids, tails: Ids) -> NDArray[np.float64]:
         """Return the score of each triple (n,), 0 where no rule reaches its tail."""

@@ -143,15 +143,28 @@ class WhyNot:
             case "no rule for the relation":
                 return [what, f"It can't be an answer: there is no rule for {relation} that this graph can use."]
             case "rules but no path":
-                there = f"It is no answer: none of the {counted(self.rules, 'rule')} for {relation} leads there."
-                tried = "The best that might have:" if self.attempts else "They are all about other entities."
-                steps = [line for one in self.attempts for line in (f"  {one.rule.rule}", f"      {one.outcome}")]
-                return [what, there, tried, *steps]
+                return [what, *self._without_path()]
             case "answer is first":
                 return [what, f"It is the first answer: {self.place}."]
             case _:
                 best = self.best.lines()[:2] if self.best is not None else []
                 return [what, f"It is an answer: {self.place}, score {number(self.score)}.", *best, *self.lines_above()]
+
+    def _without_path(self) -> list[str]:
+        relation = self.triple[1]
+        there, best, others = (
+            f"none of the {self.rules:,} rules for {relation} leads there",
+            "The best that might have:",
+            "They are all about other entities.",
+        )
+        if self.rules == 1:
+            there, best, others = (
+                f"the rule for {relation} does not lead there",
+                "It is:",
+                "It is about other entities.",
+            )
+        steps = [line for one in self.attempts for line in (f"  {one.rule.rule}", f"      {one.outcome}")]
+        return [f"It is no answer: {there}.", best if self.attempts else others, *steps]
 
     @property
     def place(self) -> str:
@@ -241,7 +254,7 @@ class _Doubt:
     def _above(self, count: int) -> tuple[Rival, ...]:
         words = self.graph.vocabulary
         query = np.array([self.head], np.int32), np.array([self.relation], np.int32)
-        found, scores = self.search.answer(*query, count)
+        found, scores = self.search.answer(*query, count, itself=True)  # a rank counts the head among the rivals
         return tuple(
             Rival(
                 words.entity_name(entity),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stablerule.errors import OptionError
+from stablerule.paths.examples import ExampleFacts
 from stablerule.paths.firing import Firing, fire_bodies
 from stablerule.paths.threads import in_threads
 from stablerule.progress import progress_bar
@@ -31,7 +32,9 @@ class Statistics:
     support: pairs that the body links and the head relation holds for; body_count: pairs that the body links;
     confidence: support / (body_count + 5); pca_confidence: the same, counting only pairs whose head has some fact of
     the head relation; head_coverage: support / facts of the head relation; confidence_error: standard error, 0
-    where exact; heads_tried: share of the possible heads that were tried, 1 where exact.
+    where exact; heads_tried: share of the possible heads that were tried, 1 where exact. Where some facts are withheld
+    from the examples, the facts of the head relation are its examples, and pairs that a withheld one holds for are left
+    out of every number.
     """
 
     support: NDArray[np.float64]
@@ -44,11 +47,19 @@ class Statistics:
 
 
 def measure_rules(
-    graph: Graph, bodies: Ids, heads: Ids, *, budget: float | None = 1e9, seed: int = 0, threads: int | None = None
+    graph: Graph,
+    bodies: Ids,
+    heads: Ids,
+    *,
+    examples: ExampleFacts | None = None,
+    budget: float | None = 1e9,
+    seed: int = 0,
+    threads: int | None = None,
 ) -> Statistics:
     """Measure chain rules on a graph, under object identity.
 
     bodies: (n, L) relation ids, filled with -1 at the end; heads: (n,) head relations. Each pair must be different.
+    examples: the facts that count as conclusions; None is all. A body links pairs along any fact.
     budget: how many edges may be looked at in all; beyond it the heads are sampled, for each first relation the
         same for all its bodies. None is exact. Bodies of length 4 and 5 end at 200,000 edges for one head.
 
@@ -65,7 +76,8 @@ def measure_rules(
     if not len(heads):
         return Statistics(*(np.zeros(0) for _ in range(7)))
     order = np.lexsort((heads, *bodies.T[::-1]))
-    groups = [_Group(graph, part) for part in _by_first_relation(bodies[order], heads[order])]
+    examples = examples or ExampleFacts.all_of(graph)
+    groups = [_Group(graph, examples, part) for part in _by_first_relation(bodies[order], heads[order])]
     limit = np.inf if budget is None else budget / sum(len(group.bodies) for group in groups)
 
     with progress_bar("measuring rules", len(heads)) as advance:
@@ -90,9 +102,9 @@ def _by_first_relation(bodies: Ids, heads: Ids) -> list[tuple[Ids, Ids]]:
 class _Group:
     """All rules whose bodies begin with one relation."""
 
-    def __init__(self, graph: Graph, rules: tuple[Ids, Ids]) -> None:
+    def __init__(self, graph: Graph, examples: ExampleFacts, rules: tuple[Ids, Ids]) -> None:
         rule_bodies, self.heads = rules
-        self.graph = graph
+        self.graph, self.examples = graph, examples
         new = np.concatenate([[True], (rule_bodies[1:] != rule_bodies[:-1]).any(1)])
         self.bodies = np.ascontiguousarray(rule_bodies[new])
         self.starts = np.append(np.flatnonzero(new), len(rule_bodies)).astype(np.int64)
@@ -111,21 +123,19 @@ class _Group:
         return self._statistics(sums, tried)
 
     def _fire(self, heads: Ids, sums: Firing) -> int:
-        return fire_bodies(self.graph, heads, self.bodies, self.starts, self.heads, sums)
+        return fire_bodies(self.graph, heads, self.bodies, self.starts, self.heads, self.examples, sums)
 
     def _statistics(self, sums: Firing, tried: int) -> Statistics:
         possible = max(len(self.possible), 1)
         scale = possible / max(tried, 1)
         support, partial = sums.support * scale, sums.partial_pairs * scale
-        body_count = sums.pairs[self.body_of] * scale
+        body_count = (sums.pairs[self.body_of] - sums.withheld_pairs) * scale
+        pairs_squared = sums.pairs_squared[self.body_of] - sums.withheld_squared
         confidence = support / (body_count + PESSIMISM)
-        facts = np.diff(self.graph.fact_offsets)[self.heads % self.graph.n_relations]
+        facts = np.diff(self.examples.facts.fact_offsets)[self.heads % self.graph.n_relations]
         # Ratio estimate from a sample without replacement: the deviation of support - confidence * pairs over heads.
-        spread = (
-            sums.support_squared
-            - 2 * confidence * sums.support_pairs
-            + confidence**2 * sums.pairs_squared[self.body_of]
-        ) / max(tried - 1, 1)
+        squares = sums.support_squared - 2 * confidence * sums.support_pairs + confidence**2 * pairs_squared
+        spread = squares / max(tried - 1, 1)
         unseen = 1 - tried / possible
         error = possible * np.sqrt(np.maximum(spread, 0) * unseen / max(tried, 1)) / (body_count + PESSIMISM)
         return Statistics(

@@ -13,6 +13,7 @@ from stablerule.samples.samples import RuleSamples
 
 if TYPE_CHECKING:
     from stablerule.graph import Graph
+    from stablerule.paths.examples import ExampleFacts
 
 NEGATIVES = {"open": OPEN, "paper": PAPER, "none": NONE}
 LONGEST = 5
@@ -26,14 +27,17 @@ def sample_rules(
     min_length: int = 1,
     backtracking: bool = True,
     negatives: Literal["open", "paper", "none"] = "open",
+    examples: ExampleFacts | None = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> RuleSamples:
     """Walk the graph at random and count what closes.
 
-    walks: dealt out evenly to all relations and inverses, whatever their number of facts.
+    walks: dealt out evenly to all relations and inverses that have examples, whatever their number.
     backtracking: look at every step whether a relation closes the walk; False looks at the last only (NoBack).
     negatives: "open" counts every open path as NEG; "paper" only the full walks that never closed; "none" none.
+    examples: the facts that walks begin from and that may close them; None is all. A path that only other facts
+        close is no sample at all.
     Same seed, same samples, whatever the number of threads.
 
     >>> from stablerule.graph import Dataset
@@ -52,7 +56,7 @@ def sample_rules(
         raise InputError("The graph has no facts to walk.")
     with progress_bar("walking", walks) as advance:
         how = Walking(max_length, min_length, backtracking, NEGATIVES[negatives], seed)
-        keys, heads, counts = count_walks(graph, walks, how, threads=threads, progress=advance)
+        keys, heads, counts = count_walks(graph, walks, how, examples=examples, threads=threads, progress=advance)
     distinct, cell_bodies = np.unique(keys, return_inverse=True)
     bodies = bodies_of(distinct, graph.n_relations, max_length)
     return RuleSamples(graph.n_relations, bodies, cell_bodies.astype(np.int32), heads, counts)

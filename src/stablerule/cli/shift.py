@@ -1,0 +1,175 @@
+"""`stablerule shift`: will the model hold on these queries?"""
+
+from __future__ import annotations
+
+import json as to_text
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stablerule.cli.model_graph import DataOption, ModelArgument, note, open_model
+from stablerule.cli.output import console, plain, print_json, print_table, table
+from stablerule.errors import InputError, OptionError
+from stablerule.io import write_beside
+from stablerule.reports.shift_page import shift_page
+from stablerule.shifts import QuerySet, compare_queries, read_query_set
+from stablerule.shifts.comparing import FIGURES
+from stablerule.shifts.conditions import Condition
+
+if TYPE_CHECKING:
+    from stablerule.cli.model_graph import ModelOnGraph
+    from stablerule.shifts import ShiftReport
+
+STDOUT = Path("-")
+REFERENCES = ("test", "valid")
+
+
+def shift(
+    model: ModelArgument,
+    queries: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="Your queries: head, relation, tail with tabs between them, and ? for what is asked, or its answer.",
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Also write a page for a browser.")
+    ] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write it as JSON; - prints it.")] = None,
+    labels: Annotated[
+        bool,
+        typer.Option("--labels", help="The answers stand in the file: measure, too. Else they are not used."),
+    ] = False,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help=f"End with exit code 1 if it holds, such as 'worst_mrr<0.3'. Figures: {', '.join(FIGURES)}.",
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="What the model was judged on: test or valid. Test, if there is one.")
+    ] = None,
+    data: DataOption = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is resampled.")] = 0,
+) -> None:
+    """Compare queries with those that the model was judged on, and say how well it will do."""
+    conditions = [Condition.parse(text, FIGURES) for text in fail_if or []]
+    _check_options(seed, reference, {"-o": output, "--json": json})
+    opened = open_model(model, data)
+    asked = read_query_set(queries, opened.graph)
+    if labels and not len(asked.labelled):
+        raise InputError(f"{queries}: no query has its answer in it, as --labels says: each has a ? or an unseen name.")
+    if not labels:
+        asked = asked.without_answers()
+    name, judged = _reference(opened, reference)
+    report = compare_queries(judged, asked, opened.graph, model=opened.model, known=opened.known, seed=seed)
+    about = {"model": str(model), "queries": queries.name, "reference": name, "data": opened.dataset.name}
+    report.about.update(about)
+    found = report.to_json()
+    if output is not None:
+        with write_beside(output) as temporary:
+            temporary.write_text(shift_page(found), encoding="utf-8")
+    if json is not None and json != STDOUT:
+        with write_beside(json) as temporary:
+            temporary.write_text(to_text.dumps(found, indent=2) + "\n", encoding="utf-8")
+    if json == STDOUT:
+        print_json(found)
+    else:
+        _print_for_people(report)
+        if output is not None:
+            console.print(f"\nA page for a browser: {plain(str(output))}", highlight=False, soft_wrap=True)
+    failed = [condition for condition in conditions if condition.holds(report.figures)]
+    for condition in failed:
+        value = report.figures[condition.name]
+        note(f"{condition} holds: it is {'not to be told' if value is None else f'{value:.3f}'}.")
+    if failed:
+        raise typer.Exit(1)
+
+
+class _OnlyLooking(Exception):
+    """Ends a writing that was only tried."""
+
+
+def _check_options(seed: int, reference: str | None, places: dict[str, Path | None]) -> None:
+    """Look before the work, not after it, whether all makes sense and the results have a place."""
+    if seed < 0:
+        raise OptionError(f"--seed must be a whole number of at least 0, got {seed}.")
+    if reference is not None and reference not in REFERENCES:
+        raise OptionError(f"--reference must be one of {', '.join(REFERENCES)}, got {reference!r}.")
+    for option, path in places.items():
+        if path is None or path == STDOUT:
+            continue
+        if not path.name:
+            raise OptionError(f"{option} must be a file, got {str(path)!r}.")
+        with suppress(_OnlyLooking), write_beside(path):
+            raise _OnlyLooking
+
+
+def _reference(opened: ModelOnGraph, asked: str | None) -> tuple[str, QuerySet]:
+    for name in [asked] if asked else REFERENCES:
+        facts = opened.dataset.split(name)
+        if len(facts):
+            if name == "valid":
+                note("valid also chose how the model answers, so that its figures are a little too good.")
+            return name, QuerySet.from_facts(facts.distinct(), opened.graph.n_relations)
+    where = asked or "test or valid"
+    raise InputError(f"Dataset {opened.dataset.name!r} has no facts in {where} to compare with.")
+
+
+def _print_for_people(report: ShiftReport) -> None:
+    def say(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True)
+
+    about, expected, reach = report.about, report.expected, report.reach
+    say(
+        f"[bold]{report.verdict}[/bold]: {about['current_queries']:,} queries beside the "
+        f"{about['reference_queries']:,} of {about['reference']} that {plain(about['method'])} was judged on"
+    )
+    for reason in report.reasons:
+        say(f"  {plain(reason)}")
+    say("")
+    if expected.mrr is None:
+        say(f"Expected MRR: can't be told ({plain(expected.refused or '')}). Reference: {expected.reference:.3f}")
+    else:
+        say(
+            f"Expected MRR: [bold]{expected.mrr:.3f}[/bold], {expected.confidence:.0%} interval {expected.low:.3f} to "
+            f"{expected.high:.3f}, from queries worth {expected.effective:,.0f}. Reference: {expected.reference:.3f}"
+        )
+        if expected.blind is not None and expected.high is not None and expected.blind > expected.high - expected.mrr:
+            say(
+                f"  (off by up to {expected.blind:.3f} if only the answers are of another kind: that can't be told "
+                "from queries)"
+            )
+    if report.measured_mrr is not None:
+        say(f"Measured MRR, from {report.labelled:,} queries with answers: {report.measured_mrr:.3f}")
+    say(
+        f"Out of reach: {reach.outside:.1%} (unseen entity {reach.unseen_entity:,}, unseen relation "
+        f"{reach.unseen_relation:,}, nothing fires {reach.nothing_fires:,})"
+    )
+    if report.distances:
+        columns = ("value", "by chance", "up to", "p")
+        rows = table("distance", *columns, "", right=columns)
+        for one in report.distances:
+            shown = (f"{number:.3f}" for number in (one.value, one.null, one.null_high, one.p))
+            rows.add_row(one.measure, *shown, "shifted" if one.is_shifted else "")
+        console.print()
+        print_table(rows)
+    if report.causes:
+        say("\n[bold]What changed[/bold]")
+        for cause in report.causes[:8]:
+            say(f"  {plain(str(cause))}")
+    if report.weak_spots:
+        headings = ("queries", "expected MRR", "measured")
+        rows = table("weak spots", *headings, right=headings)
+        for spot in report.weak_spots:
+            known = "" if spot.measured_mrr is None else f"{spot.measured_mrr:.3f}"
+            rows.add_row(plain(f"{spot.kind}: {spot.name}"), f"{spot.n:,}", f"{spot.expected_mrr:.3f}", known)
+        console.print()
+        print_table(rows)
+    say("\n[bold]What to do[/bold]")
+    for text in report.advice:
+        say(f"  - {plain(text)}")

@@ -1,0 +1,159 @@
+"""`stablerule split`: data whose test differs from its train in a known way."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stablerule.cli.grouping import SOME_GROUPS, grouping_for
+from stablerule.cli.output import console, errors, options_as_typed, plain, print_table, table
+from stablerule.cli.reading import takes_data
+from stablerule.errors import OptionError
+from stablerule.graph import SPLITS, Dataset, Triples
+from stablerule.shifts.splits import (
+    Split,
+    check_split_place,
+    split_by_time,
+    split_inductive,
+    split_random,
+    split_test_side,
+    split_train_side,
+)
+from stablerule.shifts.splits.manifest import WHOLE, count_lost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def _test_side(dataset: Dataset, *, groups: str, seed: int = 0) -> Split:
+    return split_test_side(dataset, grouping_for(groups, dataset, dataset.test, seed, measure=False))
+
+
+def _train_side(dataset: Dataset, *, groups: str, bias: float, seed: int = 0, thinning: bool = False) -> Split:
+    """Group the facts of train and valid together, so that a group is the same in both."""
+    facts = Triples.concat(dataset.train, dataset.valid)
+    names = list(grouping_for(groups, dataset, facts, seed, measure=False))
+    cut = len(dataset.train)
+    return split_train_side(dataset, names[:cut], names[cut:], bias=bias, seed=seed, thinning=thinning)
+
+
+# A kind takes the options that its function has as arguments.
+KINDS: dict[str, Callable[..., Split]] = {
+    "random": split_random,
+    "inductive": split_inductive,
+    "time": split_by_time,
+    "test-side": _test_side,
+    "train-side": _train_side,
+}
+RELATIONS_SHOWN = 3
+
+
+@takes_data
+def split(
+    dataset: Dataset,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    kind: Annotated[str, typer.Option(help=f"One of {', '.join(KINDS)}.")],
+    shares: Annotated[
+        str | None, typer.Option(help="Of train, valid, test: 0.8,0.1,0.1; for inductive of the entities: 0.7,0.1,0.2")
+    ] = None,
+    context: Annotated[
+        float | None,
+        typer.Option(help="inductive: share of the facts to reason on, of valid and test; 0.75 if not given."),
+    ] = None,
+    regions: Annotated[
+        int | None, typer.Option(help="inductive: places from which valid and test grow; 10 if not given.")
+    ] = None,
+    cuts: Annotated[
+        str | None, typer.Option(help="time: where valid and where test begin, instead of shares: 2015,2018")
+    ] = None,
+    groups: Annotated[
+        str | None, typer.Option(metavar="GROUPS", help=f"test-side and train-side: {SOME_GROUPS}.")
+    ] = None,
+    bias: Annotated[
+        float | None, typer.Option(help="train-side: from 0, all groups alike, to 1, only the favoured one.")
+    ] = None,
+    thinning: Annotated[
+        bool, typer.Option("--thinning", help="train-side: leave what is no example out of train as well.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same split; 0 if not given.")] = None,
+    suffix: Annotated[str, typer.Option("--to", help="Format: tsv, csv, parquet; .gz, .xz or .zst behind it.")] = "tsv",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the split if there is one.")] = False,
+) -> None:
+    """Deal the facts out again, all splits together, and say what was lost."""
+    if kind not in KINDS:
+        raise OptionError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}.")
+    given = {
+        "shares": None if shares is None else _numbers(shares),
+        "context": context,
+        "regions": regions,
+        "cuts": None if cuts is None else tuple(cut.strip() for cut in cuts.split(",")),
+        "groups": groups,
+        "bias": bias,
+        "thinning": thinning or None,
+        "seed": seed,
+    }
+    options = {name: value for name, value in given.items() if value is not None}
+    _refuse_options_of_others(kind, options)
+    _ask_for_missing(kind, options)
+    check_split_place(output, overwrite=overwrite)
+    with options_as_typed():
+        made = KINDS[kind](dataset, **options)
+        made.save(output, overwrite=overwrite, suffix=f".{suffix.removeprefix('.')}")
+    _print_manifest(made.manifest)
+    errors.print(f"Written to {plain(str(output))}", highlight=False, soft_wrap=True)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise OptionError(f"--shares must be three numbers such as 0.8,0.1,0.1, got {text!r}.") from error
+
+
+def _refuse_options_of_others(kind: str, options: Mapping[str, Any]) -> None:
+    for name in options:
+        takers = [other for other, make in KINDS.items() if name in inspect.signature(make).parameters]
+        if kind not in takers:
+            raise OptionError(f"--{name} is for --kind {', '.join(takers)}, not for {kind}. Leave it out.")
+
+
+def _ask_for_missing(kind: str, options: Mapping[str, Any]) -> None:
+    for name, argument in inspect.signature(KINDS[kind]).parameters.items():
+        needed = argument.kind is argument.KEYWORD_ONLY and argument.default is argument.empty
+        if needed and name not in options:
+            raise OptionError(f"--kind {kind} needs --{name}.")
+
+
+def _print_manifest(manifest: Mapping[str, Any]) -> None:
+    source, lost = manifest["source"], manifest["lost"]
+    seed = "" if manifest["seed"] is None else f", seed {manifest['seed']}"
+    _say(f"[bold]{plain(source['name'])}[/bold], {manifest['kind']}{seed}")
+    rows = table("part", "entities", "relations", *SPLITS, right=("entities", "relations", *SPLITS))
+    for name, part in manifest["parts"].items():
+        numbers = (part[column] for column in ("entities", "relations", *SPLITS))
+        rows.add_row("all" if name == WHOLE else plain(name), *(f"{number:,}" for number in numbers))
+    print_table(rows)
+    facts, before = count_lost(manifest), sum(source[name] for name in SPLITS)
+    _say(f"\nLost: {facts:,} of {before:,} facts{'' if facts else '.'}")
+    for reason, of_them in lost["facts"].items():
+        _say(f"  {of_them['facts']:,} {reason}: {_most(of_them['relations'])}")
+    if lost["entities"]:
+        _say(f"  {lost['entities']:,} entities have no facts left")
+    if lost["relations"]:
+        _say(f"  {len(lost['relations']):,} relations have no facts left: {plain(', '.join(lost['relations']))}")
+    for note in manifest["notes"]:
+        _say(plain(note))
+
+
+def _most(counts: Mapping[str, int]) -> str:
+    """Name the relations that lose most."""
+    shown = [f"{name} {count:,}" for name, count in list(counts.items())[:RELATIONS_SHOWN]]
+    others = len(counts) - len(shown)
+    return plain(", ".join(shown)) + (f" and {others:,} other relations" if others else "")
+
+
+def _say(text: str) -> None:
+    console.print(text, highlight=False, soft_wrap=True)

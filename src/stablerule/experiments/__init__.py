@@ -1,0 +1,1 @@
+"""Experiments: cells that are run one by one, each kept in a file of its own."""

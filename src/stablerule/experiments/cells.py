@@ -1,0 +1,88 @@
+"""A small runner: one cell, one JSON file. What is there is not run again, so a run that was cut off goes on."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import time
+import traceback
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from stablerule.errors import InputError, ReadError
+from stablerule.io import write_beside
+from stablerule.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+Cell: TypeAlias = dict[str, str | int | float]
+FORMAT = 1
+UNSAFE = re.compile(r"[^\w.+-]")  # in the name of a file
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a run: results by cell, in the order asked for; the cells that failed, with their errors."""
+
+    results: list[dict[str, Any]]
+    failed: list[tuple[Cell, str]]
+
+
+def cell_name(cell: Cell) -> str:
+    """Name the file of a cell by what it is.
+
+    >>> cell_name({"graph": "umls", "bias": 0.5, "seed": 0})
+    'graph=umls,bias=0.5,seed=0'
+    """
+    return ",".join(f"{key}={UNSAFE.sub('_', str(value))}" for key, value in cell.items())
+
+
+def run_cells(cells: Sequence[Cell], folder: Path, work: Callable[[Cell], dict[str, Any]]) -> Ran:
+    """Run the cells that have no result yet. One that fails leaves no file: its error is told, and the rest goes on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    failed: list[tuple[Cell, str]] = []
+    with progress_bar("cells", len(cells)) as advance:
+        for cell in cells:
+            path = folder / f"{cell_name(cell)}.json"
+            if not path.exists():
+                try:
+                    _run(cell, path, work)
+                except Exception as error:  # whatever it is, the other cells are to be run
+                    failed.append((cell, "".join(traceback.format_exception_only(error)).strip()))
+            advance(1)
+    return Ran(read_cells(folder, cells), failed)
+
+
+def read_cells(folder: Path, cells: Iterable[Cell]) -> list[dict[str, Any]]:
+    """Read the results that are there, each with its `cell`."""
+    found = []
+    for cell in cells:
+        path = folder / f"{cell_name(cell)}.json"
+        if not path.exists():
+            continue
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ReadError(f"it is damaged ({error}). Delete it, and run again.", path=path) from error
+        if kept.get("cell") != cell or kept.get("format") != FORMAT:
+            raise InputError(f"{path}: it holds another cell or was written by another version. Move it away.")
+        found.append(kept)
+    return found
+
+
+def _run(cell: Cell, path: Path, work: Callable[[Cell], dict[str, Any]]) -> None:
+    began = time.perf_counter()
+    result = work(cell)
+    kept = {
+        "format": FORMAT,
+        "cell": cell,
+        "result": result,
+        "seconds": round(time.perf_counter() - began, 2),
+        "versions": {"stablerule": version("stablerule"), "python": platform.python_version()},
+    }
+    with write_beside(path) as temporary:
+        temporary.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

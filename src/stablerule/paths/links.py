@@ -1,0 +1,222 @@
+"""Which bodies link a pair of entities, and by how many paths: the reach kernels ask where a body leads, this one by
+which bodies one gets from here to there.
+
+Paths of length 3 are met in the middle: what stands one step before the end is marked, and two steps are taken from
+the other side, from whichever end takes fewer. The entities of a path are distinct.
+"""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stablerule.errors import OptionError
+from stablerule.paths.compiling import compiled
+from stablerule.paths.counting import COUNT_MASK, ONE, Table, add, grown
+from stablerule.paths.threads import in_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Adjacency, Graph
+    from stablerule.graph.triples import Ids
+
+LONGEST_LINK = 3
+CHUNK = 256  # pairs that a thread takes at a time
+NO_HEAD = np.uint64(0)  # the table counts pairs of body and head relation, and here there is none
+
+
+class Links(NamedTuple):
+    """Paths between pairs: pair rows[i] is linked by the body with keys[i] (see `body_key`) in paths[i] ways."""
+
+    rows: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    paths: NDArray[np.int64]
+
+
+def count_links(
+    graph: Graph,
+    heads: Ids,
+    tails: Ids,
+    relations: Ids,
+    *,
+    max_length: int = LONGEST_LINK,
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Links:
+    """Count the paths from each head to its tail, by body, sorted by row and key.
+
+    relations: (n,), the relation that is asked about, which may be an inverse: the fact itself is no path.
+
+    >>> from stablerule.graph import Dataset
+    >>> facts = [("ann", "parent_of", "bob"), ("bob", "parent_of", "cid"), ("ann", "grandparent_of", "cid")]
+    >>> graph = Dataset.from_names("family", train=facts).graph
+    >>> ids = [np.array([i], np.int32) for i in (0, 2, 0)]  # ann, cid, grandparent_of
+    >>> count_links(graph, *ids).keys.tolist()  # parent_of, parent_of
+    [12]
+    """
+    if not 1 <= max_length <= LONGEST_LINK:
+        raise OptionError(f"Argument 'max_length' of path counts must be in 1..{LONGEST_LINK}, got {max_length}.")
+    if (2 * graph.n_relations + 1) ** max_length >= 2**64:
+        raise OptionError(f"{graph.n_relations:,} relations are too many for paths of length {max_length}.")
+    # Edges that two steps from an entity look at.
+    degrees, starts = graph.degrees, np.repeat(np.arange(graph.n_entities), graph.degrees)
+    two_steps = np.bincount(starts, degrees[graph.edge_tails], graph.n_entities).astype(np.float64)
+    stop = Event()
+
+    def run(first: int) -> Links:
+        rows = slice(first, first + CHUNK)
+        if stop.is_set():
+            return Links(np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int64))
+        asked = heads[rows], tails[rows], relations[rows]
+        found, keys, counts = _link(graph.adjacency, graph.n_relations, *asked, two_steps, max_length)
+        if progress:
+            progress(len(asked[0]))
+        order = np.lexsort((keys, found))
+        return Links(found[order] + first, keys[order], counts[order])
+
+    parts = in_threads(run, range(0, len(heads), CHUNK), threads=threads, stop=stop)
+    if not parts:
+        return run(0)
+    return Links(*(np.concatenate([part[column] for part in parts]) for column in range(3)))
+
+
+@compiled
+def _link(
+    g: Adjacency,
+    relations: int,
+    heads: Ids,
+    tails: Ids,
+    own: Ids,
+    two_steps: NDArray[np.float64],
+    max_length: int,
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
+    entities = len(g.offsets) - 1
+    link_to = np.full(entities, np.int64(-1))  # first link from the far end to an entity
+    table = small_table()
+    rows = np.empty(1024, np.int64)
+    keys = np.empty(1024, np.uint64)
+    counts = np.empty(1024, np.int64)
+    size = 0
+    for row in range(len(heads)):
+        head, tail = heads[row], tails[row]
+        if head == tail:
+            continue
+        turned = two_steps[tail] < two_steps[head]
+        near, far = (tail, head) if turned else (head, tail)
+        for link in range(g.offsets[far], g.offsets[far + 1]):
+            if link == g.offsets[far] or g.link_tails[link] != g.link_tails[link - 1]:
+                link_to[g.link_tails[link]] = link
+        table, used = _count_paths(g, relations, near, far, turned, own[row], link_to, max_length, table)
+        for link in range(g.offsets[far], g.offsets[far + 1]):
+            link_to[g.link_tails[link]] = -1
+        while size + used > len(rows):
+            rows, keys, counts = longer(rows), longer(keys), longer(counts)
+        for slot in range(len(table)):
+            if table[slot, 1] != 0:
+                rows[size], keys[size], counts[size] = row, table[slot, 0], table[slot, 1] & COUNT_MASK
+                size += 1
+                table[slot, 1] = 0
+        if len(table) > 64 * (used + 64):  # a hub went before: do not search its room for every pair
+            table = small_table()
+    return rows[:size], keys[:size], counts[:size]
+
+
+@compiled
+def small_table() -> Table:
+    """Begin small: most pairs have few links."""
+    return np.zeros((256, 2), np.uint64)
+
+
+@compiled
+def longer(array):  # type: ignore[no-untyped-def]  # one for each kind of number
+    """Give an array twice the room."""
+    larger = np.empty(2 * len(array), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+@compiled
+def _count_paths(
+    g: Adjacency,
+    relations: int,
+    near: int,
+    far: int,
+    turned: bool,
+    own: int,
+    link_to: NDArray[np.int64],
+    max_length: int,
+    table: Table,
+) -> tuple[Table, int]:
+    used = 0
+    low, high = g.offsets[near], g.offsets[near + 1]
+    ends = g.offsets[far + 1]
+    last = link_to[near]
+    if last >= 0:
+        while last < ends and g.link_tails[last] == near:
+            back = g.link_relations[last]  # from the far end to the near one
+            step = back if turned else turn(back, relations)
+            if step != own:
+                if 2 * (used + 1) > len(table):
+                    table = grown(table)
+                used += add(table, np.uint64(step + 1), NO_HEAD, ONE)
+            last += 1
+    begin = low
+    while begin < high and max_length > 1:
+        first = g.link_tails[begin]
+        end = begin + 1
+        while end < high and g.link_tails[end] == first:
+            end += 1
+        if first != near and first != far:
+            last = link_to[first]
+            if last >= 0:
+                while last < ends and g.link_tails[last] == first:
+                    while 2 * (used + end - begin) > len(table):
+                        table = grown(table)
+                    for link in range(begin, end):
+                        key = two(g.link_relations[link], g.link_relations[last], turned, relations)
+                        used += add(table, key, NO_HEAD, ONE)
+                    last += 1
+            if max_length > 2:
+                for edge in range(g.offsets[first], g.offsets[first + 1]):
+                    second = g.edge_tails[edge]
+                    last = link_to[second]
+                    if last < 0 or second in (near, far, first):
+                        continue
+                    while last < ends and g.link_tails[last] == second:
+                        while 2 * (used + end - begin) > len(table):
+                            table = grown(table)
+                        for link in range(begin, end):
+                            a, b, c = g.link_relations[link], g.edge_relations[edge], g.link_relations[last]
+                            used += add(table, three(a, b, c, turned, relations), NO_HEAD, ONE)
+                        last += 1
+        begin = end
+    return table, used
+
+
+@compiled
+def turn(relation: int, relations: int) -> int:
+    """`~r`."""
+    return (relation + relations) % (2 * relations)
+
+
+@compiled
+def two(a: int, c: int, turned: bool, relations: int) -> np.uint64:
+    """Write near -a-> x <-c- far as a key, from the head to the tail."""
+    base = np.uint64(2 * relations + 1)
+    if turned:
+        return np.uint64(c + 1) * base + np.uint64(turn(a, relations) + 1)
+    return np.uint64(a + 1) * base + np.uint64(turn(c, relations) + 1)
+
+
+@compiled
+def three(a: int, b: int, c: int, turned: bool, relations: int) -> np.uint64:
+    """Write near -a-> x -b-> y <-c- far as a key, from the head to the tail."""
+    base = np.uint64(2 * relations + 1)
+    if turned:
+        a, b, c = c, turn(b, relations), a
+    return (np.uint64(a + 1) * base + np.uint64(b + 1)) * base + np.uint64(turn(c, relations) + 1)

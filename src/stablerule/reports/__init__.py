@@ -1,0 +1,1 @@
+"""Tables and figures that leave the house: one page for a browser."""

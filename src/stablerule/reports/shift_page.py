@@ -1,0 +1,79 @@
+"""A shift report as one page for a browser, which needs nothing else: no network and no script."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stablerule.reports.rendering import render
+from stablerule.reports.scales import Scale, stack
+from stablerule.reports.sentences import split_cause
+from stablerule.reports.visible import make_visible
+from stablerule.shifts.causes import SURE
+from stablerule.shifts.distances import BEYOND, RESAMPLES
+from stablerule.shifts.expecting import FEWEST_EFFECTIVE
+from stablerule.shifts.weak_spots import FEWEST
+
+# The page says these in words, so that they come from where they are used.
+CONSTANTS = {
+    "beyond": BEYOND,
+    "resamples": RESAMPLES,
+    "fewest_effective": FEWEST_EFFECTIVE,
+    "fewest_in_spot": FEWEST,
+    "standard_errors": SURE,
+}
+SHARES = ("unseen_entity", "unseen_relation", "nothing_fires")
+
+
+def shift_page(report: dict[str, Any]) -> str:
+    """Return the page; report: what `ShiftReport.to_json` gives, or the same read from its file."""
+    shown = make_visible(report)
+    return render(
+        "shift/page.html.jinja",
+        {
+            **shown,
+            "constants": CONSTANTS,
+            "whole": Scale(),
+            "reached": _reached(shown["reach"]),
+            "far": _far(shown["distances"]),
+            "moved": _moved(shown["causes"]),
+            "spots": _by_kind(shown["weak_spots"]),
+            "spots_measured": any(spot["measured_mrr"] is not None for spot in shown["weak_spots"]),
+        },
+    )
+
+
+def _reached(reach: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each part of the queries with its place in the stacked bar; what is in reach comes first."""
+    counts = [reach[name] for name in SHARES]
+    counts = [reach["n"] - sum(counts), *counts]
+    parts = zip(("in_reach", *SHARES), counts, stack(counts), strict=True)
+    return [{"name": name, "n": n, "start": start, "width": width} for name, n, (start, width) in parts]
+
+
+def _far(distances: list[dict[str, Any]]) -> dict[str, Any]:
+    """The distances on one scale, each with the point from which it is called shifted, and what that makes it."""
+    rows = []
+    for one in distances:
+        limit = max(one["null_high"], one["null"] + one["least"])
+        is_beyond = one["value"] > one["null_high"]
+        is_called = "shifted" if one["is_shifted"] else "small" if is_beyond else "chance"
+        rows.append({**one, "limit": limit, "is_called": is_called})
+    return {"rows": rows, "scale": Scale.up_to(max(one["value"], one["limit"]) for one in rows)}
+
+
+def _moved(causes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The causes by kind, each kind on its own scale: a relation may go from 2% to 5%."""
+    return {
+        kind: {
+            "rows": [{**cause, "parts": split_cause(cause["kind"], cause["text"])} for cause in rows],
+            "scale": Scale.up_to((share for cause in rows for share in (cause["before"], cause["now"])), as_share=True),
+        }
+        for kind, rows in _by_kind(causes).items()
+    }
+
+
+def _by_kind(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["kind"], []).append(row)
+    return found

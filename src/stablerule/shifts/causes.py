@@ -1,0 +1,124 @@
+"""What makes two sets of queries differ, by name: relations, degrees and bodies whose share moved the most."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.shifts.profile import Profile, Profiler
+
+DEGREES = (0, 1, 3, 10, 30, 100)
+MOST_OF_A_KIND = 5
+SURE = 3.0  # standard errors
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A kind of query whose share changed: from `before` in the reference to `now`.
+
+    standard_error: of the change; kind: relation, degree or body.
+    """
+
+    kind: str
+    name: str
+    before: float
+    now: float
+    standard_error: float
+
+    @property
+    def change(self) -> float:
+        """How much the share rose."""
+        return self.now - self.before
+
+    def __str__(self) -> str:
+        """Say it in a sentence.
+
+        >>> print(Cause("degree", "about entities of degree 3 or less", 0.18, 0.61, 0.01))
+        queries about entities of degree 3 or less rise from 18% to 61%
+        """
+        moved = "rise" if self.change > 0 else "fall"
+        return f"queries {self.name} {moved} from {self.before:.0%} to {self.now:.0%}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values, with the sentence."""
+        return {**asdict(self), "text": str(self)}
+
+
+def name_causes(reference: Profile, current: Profile, profiler: Profiler) -> list[Cause]:
+    """List the shares that moved, beyond three standard errors and by at least two points, the largest change first."""
+    words = profiler.graph.vocabulary
+    relations = np.unique(np.concatenate([reference.relations, current.relations]))
+    found = _largest(
+        [
+            _cause(
+                "relation",
+                f"for {words.relation_name(int(relation))}",
+                reference.relations == relation,
+                current.relations == relation,
+            )
+            for relation in relations
+        ]
+    )
+    found += _largest(
+        [
+            _cause(
+                "degree",
+                f"about entities of degree {degree} or less" if degree else "about entities without facts",
+                reference.degrees <= degree,
+                current.degrees <= degree,
+            )
+            for degree in DEGREES
+        ]
+    )[:2]
+    found += _largest(_bodies(reference, current, profiler))
+    return sorted(found, key=lambda cause: -abs(cause.change))
+
+
+def _bodies(reference: Profile, current: Profile, profiler: Profiler) -> list[Cause]:
+    """Look at each body among the queries of its relation: else a relation that is asked more often moves them all."""
+    found = []
+    for relation in np.intersect1d(reference.relations, current.relations):
+        old, new = np.flatnonzero(reference.relations == relation), np.flatnonzero(current.relations == relation)
+        columns = np.flatnonzero(profiler.body_relations == relation)
+        if not len(columns):
+            continue
+        columns = _different(columns, reference.fires[old], current.fires[new], profiler)
+        before = np.asarray(reference.fires[old][:, columns].mean(0)).ravel()
+        now = np.asarray(current.fires[new][:, columns].mean(0)).ravel()
+        for place, column in enumerate(columns.tolist()):
+            error = _standard_error(before[place], len(old), now[place], len(new))
+            name = f"where the body of {profiler.body_name(column)} leads somewhere"
+            found.append(Cause("body", name, float(before[place]), float(now[place]), error))
+    return found
+
+
+def _different(columns: NDArray[np.int64], before: Any, now: Any, profiler: Profiler) -> NDArray[np.int64]:
+    """Of bodies that lead somewhere for the very same queries keep the shortest: the others say the same again."""
+    found: dict[bytes, int] = {}
+    lengths = (profiler.bodies[columns] >= 0).sum(1)
+    for column in columns[np.argsort(lengths, kind="stable")].tolist():
+        pattern = np.concatenate([fires[:, [column]].toarray().ravel() > 0 for fires in (before, now)])
+        found.setdefault(pattern.tobytes(), column)
+    return np.sort(np.array(list(found.values()), np.int64))
+
+
+def _cause(kind: str, name: str, before: NDArray[np.bool_], now: NDArray[np.bool_]) -> Cause:
+    old, new = float(before.mean()), float(now.mean())
+    return Cause(kind, name, old, new, _standard_error(old, len(before), new, len(now)))
+
+
+def _standard_error(before: float, n_before: int, now: float, n_now: int) -> float:
+    """Of the difference of two shares, if both came from one pot."""
+    share = (before * n_before + now * n_now) / max(n_before + n_now, 1)
+    share = min(share, 1.0)  # a mean of ones may be rounded up
+    return float(np.sqrt(share * (1 - share) * (1 / max(n_before, 1) + 1 / max(n_now, 1))))
+
+
+def _largest(causes: list[Cause]) -> list[Cause]:
+    sure = [c for c in causes if abs(c.change) > SURE * c.standard_error and abs(c.change) >= 0.02]
+    return sorted(sure, key=lambda cause: -abs(cause.change))[:MOST_OF_A_KIND]

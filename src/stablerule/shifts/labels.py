@@ -1,0 +1,81 @@
+"""Labels from a file: of entities, or of whole facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stablerule.errors import InputError, ReadError
+from stablerule.io.files import open_bytes
+from stablerule.io.lines import without_line_end
+from stablerule.shifts.grouping import NO_LABEL, Grouping, by_labels, group_by_names
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from stablerule.graph import Graph, Triples
+
+Fact = tuple[str, str, str]
+EXPECTED = "Expected an entity and its label, or head, relation, tail and label, with tabs between them."
+
+
+def by_file(
+    facts: Triples, graph: Graph, path: str | PathLike[str], *, seed: int = 0, measure: bool = True
+) -> Grouping:
+    """Group facts by a file with a label for each entity (two columns) or for each fact (four columns).
+
+    An entity that the graph does not have may stand in it: one file can serve several graphs.
+    """
+    path = Path(path)
+    entities, labelled = read_labels(path)
+    if entities:
+        made = by_labels(facts, graph, entities, kind="by_file", seed=seed, measure=measure)
+    else:
+        rows = graph.vocabulary.decode(facts).select("head", "relation", "tail").rows()
+        names = [labelled.get(row, NO_LABEL) for row in rows]
+        if all(name == NO_LABEL for name in names):
+            raise InputError(
+                f"{path}: none of its {len(labelled):,} facts is one of the {len(facts):,} to group, such as "
+                f"{' '.join(map(repr, rows[0]))}."
+            )
+        made = group_by_names(facts, graph, names, kind="by_file", seed=seed, measure=measure)
+    return Grouping(made.kind, made.names, made.labels, {"file": path.name}, made.shift, made.notes)
+
+
+def read_labels(path: str | PathLike[str]) -> tuple[dict[str, str], dict[Fact, str]]:
+    """Read labels of entities or of facts: one of the two is empty. Blank lines are left out."""
+    path = Path(path)
+    entities: dict[str, str] = {}
+    facts: dict[Fact, str] = {}
+    width = 0
+    with open_bytes(path) as stream:
+        for line, raw in enumerate(stream, 1):
+            text = _decoded(raw, path, line)
+            if not text.strip():
+                continue
+            fields = text.split("\t")
+            width = width or len(fields)
+            if len(fields) != width or width not in (2, 4) or "" in fields:
+                raise ReadError(f"found {text!r}. {EXPECTED}", path=path, line=line)
+            before = (
+                entities.setdefault(fields[0], fields[1])
+                if width == 2
+                else facts.setdefault((fields[0], fields[1], fields[2]), fields[3])
+            )
+            if before != fields[-1]:
+                what = " ".join(map(repr, fields[:-1]))
+                raise ReadError(
+                    f"{what} has the label {before!r} further up and {fields[-1]!r} here. Keep one of them.",
+                    path=path,
+                    line=line,
+                )
+    if not width:
+        raise ReadError(f"there is no label in it. {EXPECTED}", path=path)
+    return entities, facts
+
+
+def _decoded(raw: bytes, path: Path, line: int) -> str:
+    try:
+        return without_line_end(raw.decode("utf-8-sig" if line == 1 else "utf-8"))
+    except UnicodeDecodeError as error:
+        raise ReadError("it is not UTF-8. Save the file as UTF-8.", path=path, line=line) from error

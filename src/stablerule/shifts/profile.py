@@ -1,0 +1,120 @@
+"""What queries show of themselves, before any answer is known: relation, degree, bodies that fire, scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from stablerule.paths.leading import leading_bodies
+from stablerule.paths.links import count_links
+from stablerule.reasoning.theory import encode_rules
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Graph
+    from stablerule.graph.triples import Ids
+    from stablerule.reasoning import RuleReasoner
+    from stablerule.reasoning.search import Search
+    from stablerule.shifts.queries import QuerySet
+
+BODIES_OF_A_RELATION = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """n queries from their own side, all with an entity and a relation of the graph.
+
+    degrees: facts at the entity; fires: (n, B) sparse ones, which bodies of the relation's best rules lead anywhere;
+    candidates: new answers that rules reach; best, second: the scores of the first two.
+    """
+
+    queries: QuerySet
+    degrees: NDArray[np.int64]
+    fires: Any
+    candidates: NDArray[np.int64]
+    best: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+    @property
+    def relations(self) -> Ids:
+        """Relation or inverse of each query."""
+        return self.queries.relations
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Whether there is any new candidate."""
+        return self.candidates > 0
+
+    def take(self, rows: NDArray[Any]) -> Profile:
+        """Return some of them."""
+        return Profile(
+            self.queries.take(rows),
+            self.degrees[rows],
+            self.fires[rows],
+            self.candidates[rows],
+            self.best[rows],
+            self.second[rows],
+        )
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+
+class Profiler:
+    """Looks at queries with the eyes of a model on a graph.
+
+    bodies: (B, L), the bodies of the best chain rules of each relation, by id; body_relations: (B,), theirs;
+    trust: (B,), what each rule weighs.
+    """
+
+    def __init__(self, model: RuleReasoner, graph: Graph) -> None:
+        self.graph = graph
+        self.search: Search = model.search(graph)
+        chains = model.rules.filter(kind="chains").top_per_relation(BODIES_OF_A_RELATION)
+        theory = encode_rules(chains, graph, model.aggregation_.by).theory
+        self.bodies, self.starts = theory.bodies, theory.starts
+        self.trust = theory.weights[: len(self.bodies)]
+        self.body_relations = np.repeat(np.arange(2 * graph.n_relations), np.diff(theory.starts))
+
+    def profile(self, queries: QuerySet) -> Profile:
+        """Look at queries whose entity and relation the graph has."""
+        entities, relations = queries.entities, queries.relations
+        rows, bodies = leading_bodies(self.graph, entities, relations, self.bodies, self.starts)
+        fires = sparse.csr_matrix((np.ones(len(rows)), (rows, bodies)), shape=(len(queries), len(self.bodies)))
+        # The entity itself stands in for the answer: only the candidates are counted.
+        ranks = self.search.rank(entities, relations, entities, self.graph)
+        _, scores = self.search.answer(entities, relations, 2, self.graph)
+        return Profile(queries, self.graph.degrees[entities], fires, ranks.candidates, scores[:, 0], scores[:, 1])
+
+    def reciprocal_ranks(self, queries: QuerySet, known: Graph) -> NDArray[np.float64]:
+        """1 / rank of the answers, realistic ties."""
+        ranks = self.search.rank(queries.entities, queries.relations, queries.answers, known)
+        return 1 / ranks.form("realistic")
+
+    def answer_groups(self, queries: QuerySet) -> list[NDArray[np.int64]]:
+        """Group queries by what only their answers show: its degree, that of the sparser end, paths to it, five each.
+
+        Only for queries with known answers: it says how much may be hidden from those who look at queries alone.
+        """
+        there = self.graph.degrees[queries.answers]
+        here = self.graph.degrees[queries.entities]
+        links = count_links(self.graph, queries.entities, queries.answers, queries.relations, max_length=2)
+        paths = np.bincount(links.rows, links.paths, len(queries))
+        return [_fifths(values) for values in (there, np.minimum(here, there), paths)]
+
+    def body_name(self, body: int) -> str:
+        """Write a body and the relation it speaks for."""
+        words = self.graph.vocabulary
+        steps = ", ".join(words.relation_name(int(step)) for step in self.bodies[body] if step >= 0)
+        return f"{words.relation_name(int(self.body_relations[body]))} <- {steps}"
+
+
+def _fifths(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Cut at the quintiles; equal values stay together."""
+    cuts = np.unique(np.quantile(values, [0.2, 0.4, 0.6, 0.8], method="inverted_cdf"))
+    fifths: NDArray[np.int64] = np.searchsorted(cuts, values)
+    return fifths

@@ -1,0 +1,122 @@
+"""Path signatures: by which bodies, and how often, the two ends of a fact are linked without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import eigsh
+
+from stablerule.paths.links import LONGEST_LINK, count_links
+from stablerule.paths.walks import bodies_of
+from stablerule.progress import progress_bar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Graph, Triples, Vocabulary
+    from stablerule.graph.triples import Ids
+
+SIZE = 32  # dimensions that are left of a signature
+MOST_DECOMPOSED = 3000  # facts
+NO_STRENGTH = 1e-10  # of the strongest direction: what is below is rounding
+# Where there are few directions, eigsh begins anew at random, and versions before 1.17 can't be told how.
+CAN_BE_SEEDED = "rng" in signature(eigsh).parameters
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Signatures:
+    """Path counts of n facts over the B bodies that link any of them: counts (n, B), sparse; bodies (B, L) by id.
+
+    >>> from stablerule.graph import Dataset
+    >>> facts = [("ann", "parent_of", "bob"), ("bob", "parent_of", "cid"), ("ann", "grandparent_of", "cid")]
+    >>> graph = Dataset.from_names("family", train=facts).graph
+    >>> found = path_signatures(graph.triples, graph)
+    >>> found
+    Signatures(3 facts, 3 bodies)
+    >>> found.body_name(1)
+    'parent_of, parent_of'
+    >>> found.counts.toarray().tolist()
+    [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+    """
+
+    counts: Any  # sparse.csr_matrix; scipy has no types
+    bodies: Ids
+    vocabulary: Vocabulary
+
+    @cached_property
+    def linked(self) -> Any:
+        """Which body links which fact at all, as (n, B) of ones."""
+        ones = self.counts.copy()
+        ones.data = np.ones_like(ones.data)
+        return ones
+
+    @property
+    def features(self) -> Any:
+        """log(1 + count): the tenth path says less than the first."""
+        logs = self.counts.astype(np.float64)
+        logs.data = np.log1p(logs.data)
+        return logs
+
+    @property
+    def density(self) -> NDArray[np.float64]:
+        """Mean of log(1 + count) over all bodies, for each fact: how well linked it is."""
+        density: NDArray[np.float64] = np.asarray(self.features.sum(1)).ravel() / max(self.counts.shape[1], 1)
+        return density
+
+    def body_name(self, column: int) -> str:
+        """Write a body as it stands in a rule."""
+        return ", ".join(self.vocabulary.relation_name(int(step)) for step in self.bodies[column] if step >= 0)
+
+    def take(self, rows: NDArray[Any]) -> Signatures:
+        """Return those of some facts."""
+        return Signatures(self.counts[rows], self.bodies, self.vocabulary)
+
+    def __len__(self) -> int:
+        return int(self.counts.shape[0])
+
+    def __repr__(self) -> str:
+        return f"Signatures({len(self):,} facts, {len(self.bodies):,} bodies)"
+
+
+def path_signatures(
+    facts: Triples, graph: Graph, *, max_length: int = LONGEST_LINK, threads: int | None = None
+) -> Signatures:
+    """Count the paths between the ends of each fact, by body. The fact itself is no path; facts need not be known.
+
+    Relations may be inverses. It looks at the answer, so it builds benchmarks and is never there for a model.
+    """
+    with progress_bar("looking for paths", len(facts)) as advance:
+        ends = facts.heads, facts.tails, facts.relations
+        links = count_links(graph, *ends, max_length=max_length, threads=threads, progress=advance)
+    keys, columns = np.unique(links.keys, return_inverse=True)
+    counts = sparse.csr_matrix((links.paths, (links.rows, columns.reshape(-1))), shape=(len(facts), len(keys)))
+    return Signatures(counts, bodies_of(keys, graph.n_relations, max_length), graph.vocabulary)
+
+
+def reduce_signatures(features: Any, size: int = SIZE, seed: int = 0) -> NDArray[np.float64]:
+    """Features (n, B), sparse -> (n, at most size): a truncated SVD, of some thousand rows where there are more.
+
+    There are far more bodies than facts, so it goes by the products of facts with each other, (n, n).
+    """
+    rows = features.shape[0]
+    some = features
+    if rows > MOST_DECOMPOSED:
+        some = features[np.sort(np.random.default_rng(seed).choice(rows, MOST_DECOMPOSED, replace=False))]
+    if not some.nnz:
+        return np.zeros((rows, 1))
+    products = (some @ some.T).toarray()
+    if len(products) <= 4 * size or not CAN_BE_SEEDED:
+        squares, left = np.linalg.eigh(products)
+    else:
+        random = np.random.default_rng(seed)  # without it, every run begins elsewhere
+        squares, left = eigsh(products, size, v0=random.random(len(products)), rng=random)
+    order = np.argsort(-squares)[:size]
+    order = order[squares[order] > NO_STRENGTH * max(float(squares.max()), NO_STRENGTH)]
+    directions = some.T @ left[:, order] / np.sqrt(squares[order])  # (B, kept)
+    reduced: NDArray[np.float64] = features @ directions
+    return reduced

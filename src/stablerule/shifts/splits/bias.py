@@ -1,0 +1,96 @@
+"""Some facts serve as examples, and one group is favoured among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.datasets.making import check_count, check_number
+from stablerule.errors import InputError
+from stablerule.shifts.splits.checks import check_labels, first_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Triples
+
+
+@dataclass(frozen=True, eq=False)
+class BiasedExamples:
+    """Which facts are examples, and which group was favoured for each relation.
+
+    mask: (n,), the rows that are examples; favoured: the group, by relation id; left_whole: ids of the relations that
+    have no facts in some group, and all of whose facts are examples.
+    """
+
+    mask: NDArray[np.bool_]
+    favoured: dict[int, Any]
+    left_whole: tuple[int, ...]
+
+
+def bias_examples(
+    facts: Triples,
+    groups: Sequence[Any] | NDArray[Any],
+    bias: float,
+    *,
+    seed: int = 0,
+    among: Sequence[Any] | NDArray[Any] | None = None,
+) -> BiasedExamples:
+    """Choose examples so that, for each relation, one of K groups has the share 1/K + bias (1 - 1/K) of them.
+
+    groups: of each fact, a name or a number. among: all groups there are, where some may have none of these facts.
+
+    The seed decides which group is favoured, for each relation on its own. With bias 0 all groups have the same share,
+    with bias 1 all examples are of the favoured group. Their number is the same at every bias: that of the favoured
+    group, or less where another group is too small for its K-th part. A larger bias exchanges facts and nothing else:
+    those of the favoured group stay examples, and facts of it come for some of the others. A fact that is repeated
+    counts once, in the group of its first row.
+
+    >>> from stablerule.graph import Triples
+    >>> facts = Triples(np.array([[head, 0, 99] for head in range(20)]))
+    >>> groups = np.arange(20) % 2
+    >>> for bias in (0, 0.5, 1):
+    ...     drawn = bias_examples(facts, groups, bias, seed=0)
+    ...     print(drawn.mask.sum(), (groups[drawn.mask] == drawn.favoured[0]).mean())
+    10 0.5
+    10 0.8
+    10 1.0
+    """
+    check_number("bias", bias, 0, 1)
+    check_count("seed", seed, least=0)
+    labels = check_labels("groups", groups, facts)
+    names = np.unique(labels if among is None else np.asarray(among))
+    if len(names) < 2:
+        raise InputError(f"Examples are biased towards one of several groups, and there are {len(names)}.")
+    mask, favoured, left_whole = np.zeros(len(facts), bool), {}, []
+    rows = np.flatnonzero(first_rows(facts))
+    for relation in np.unique(facts.relations).tolist():
+        own = rows[facts.relations[rows] == relation]
+        # A generator for each relation: what one has does not change what is drawn for another.
+        rng = np.random.default_rng([seed, relation])
+        chosen = int(rng.integers(len(names)))
+        by_group = [rng.permutation(own[labels[own] == name]) for name in names]
+        if all(len(group) for group in by_group):
+            favoured[relation] = names[chosen].item()
+            mask[np.concatenate(_draw(by_group, chosen, bias, rng))] = True
+        else:
+            left_whole.append(relation)
+            mask[own] = True
+    return BiasedExamples(mask, favoured, tuple(left_whole))
+
+
+def _draw(
+    by_group: list[NDArray[np.int64]], favoured: int, bias: float, rng: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Take the first so many of each group: as the bias grows, more of the favoured one and fewer of the others."""
+    k = len(by_group)
+    others = rng.permutation([group for group in range(k) if group != favoured])
+    count = min(len(by_group[favoured]), k * min(len(by_group[group]) for group in others))
+    of_favoured = int(count * (1 / k + bias * (1 - 1 / k)) + 0.5)
+    each, more = divmod(count - of_favoured, k - 1)
+    drawn = [by_group[group][: each + (place < more)] for place, group in enumerate(others)]
+    return [by_group[favoured][:of_favoured], *drawn]

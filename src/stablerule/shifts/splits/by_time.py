@@ -1,0 +1,163 @@
+"""Train is the past, test the future."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.errors import InputError, OptionError
+from stablerule.graph import SPLITS
+from stablerule.shifts.splits.checks import Shares, check_dataset, check_shares, first_rows
+from stablerule.shifts.splits.manifest import REPEATED, WHOLE, make_manifest
+from stablerule.shifts.splits.narrowing import narrow
+from stablerule.shifts.splits.split import Split
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Dataset, Triples
+
+SHARES = (0.8, 0.1, 0.1)
+
+
+def split_by_time(dataset: Dataset, shares: Shares | None = None, *, cuts: tuple[Any, Any] | None = None) -> Split:
+    """Put the oldest facts into train, the newest into test, and those between into valid.
+
+    shares: of the facts, 0.8, 0.1 and 0.1 by default. Facts of the same time stay together, so the parts come out as
+    near to that as they can. cuts: instead of shares, the time from which on facts are valid, and the one from which
+    on they are test. A fact that is told several times counts once, from its first time on.
+
+    Entities and relations that train has not seen stay in: they are what the future brings. The manifest counts them.
+
+    >>> from stablerule.io import read_dataset
+    >>> reigns = [("Ann", "rules", "Here", 1901), ("Ann", "rules", "There", 1910), ("Bo", "rules", "Here", 1950)]
+    >>> columns = {"head": 0, "relation": 1, "tail": 2, "time": 3}
+    >>> split = split_by_time(read_dataset(reigns, columns=columns), cuts=(1940, 1940))
+    >>> split.dataset
+    Dataset('triples', 4 entities, 1 relations, train 2, valid 0, test 1)
+    >>> split.manifest["found"]["unseen"]["test"]["entities"]
+    1
+    """
+    if shares is not None and cuts is not None:
+        raise OptionError("Argument 'shares' is for a split without cuts, and there are both. Leave one of them out.")
+    asked = check_shares(SHARES if shares is None else shares)
+    facts = _oldest_first(check_dataset(dataset))
+    first = first_rows(facts)
+    ordered = facts.take(first)
+    times = _times_of(ordered)
+    begin_valid, begin_test = _by_shares(times, asked, dataset.name) if cuts is None else _by_cuts(times, cuts)
+    which = np.digitize(np.arange(len(ordered)), [begin_valid, begin_test])
+    dealt = {name: ordered.take(which == part) for part, name in enumerate(SPLITS)}
+    parts = {WHOLE: narrow(dataset, dataset.name, **dealt)}
+    unseen = {name: _unseen(part, dealt["train"]) for name, part in dealt.items() if name != "train" and len(part)}
+    manifest = make_manifest(
+        "time",
+        dataset,
+        parts,
+        parameters={"shares": asked} if cuts is None else {"cuts": [str(cut) for cut in cuts]},
+        lost={REPEATED: facts.take(~first)},
+        found={"times": {name: _span(part) for name, part in dealt.items() if len(part)}, "unseen": unseen},
+        notes=[_say_unseen(name, len(dealt[name]), counts) for name, counts in unseen.items() if counts["facts"]],
+    )
+    return Split(parts, manifest)
+
+
+def _oldest_first(dataset: Dataset) -> Triples:
+    """All facts in the order of their times; what happened at the same time stays in the order of the rows."""
+    without = [name for name, part in dataset.splits.items() if len(part) and part.time is None]
+    if without:
+        raise InputError(
+            f"Dataset {dataset.name!r} has no times in {', '.join(without)}, and can't be split by them. Read it with "
+            "columns={'head': 0, 'relation': 1, 'tail': 2, 'time': 3}, or with a header that has the word time."
+        )
+    kinds = {_times_of(part).dtype.kind for part in dataset.splits.values() if len(part)}
+    if len(kinds) > 1:
+        raise InputError(f"Dataset {dataset.name!r} has numbers as times and dates as well. Make them of one kind.")
+    facts = dataset.everything
+    times = _times_of(facts)
+    if times.dtype.kind == "M" and np.isnat(times).any():
+        raise InputError(f"Dataset {dataset.name!r} has {int(np.isnat(times).sum()):,} facts whose time is not known.")
+    return facts.take(np.argsort(times, kind="stable"))
+
+
+def _times_of(facts: Triples) -> NDArray[Any]:
+    assert facts.time is not None  # noqa: S101  # _oldest_first has looked
+    return facts.time
+
+
+def _by_shares(times: NDArray[Any], shares: Shares, name: str) -> tuple[int, int]:
+    """Where valid and test begin: where a new time does, as near to the shares as may be."""
+    starts = np.flatnonzero(np.concatenate([[True], times[1:] != times[:-1]]))
+    starts = np.append(starts, len(times))  # (times + 1,): the last one is the end
+    has_valid, has_test = shares[1] > 0, shares[2] > 0
+    if len(starts) - 1 < 1 + has_valid + has_test:
+        raise InputError(
+            f"Dataset {name!r} has {len(times):,} facts of {len(starts) - 1} different times, and each of "
+            f"{1 + has_valid + has_test} parts needs one of its own. Leave a part out with a share of 0."
+        )
+    latest = len(starts) - 1 - has_test
+    at = _nearest(starts, shares[0] * len(times), 1, latest - has_valid)
+    after = _nearest(starts, (shares[0] + shares[1]) * len(times), at + 1, latest) if has_valid else at
+    return int(starts[at]), int(starts[after])
+
+
+def _nearest(starts: NDArray[np.int64], wanted: float, least: int, most: int) -> int:
+    return least + int(np.abs(starts[least : most + 1] - wanted).argmin())
+
+
+def _by_cuts(times: NDArray[Any], cuts: tuple[Any, Any]) -> tuple[int, int]:
+    """Where the times of valid and test begin."""
+    if not isinstance(cuts, tuple | list) or len(cuts) != 2:
+        raise OptionError(f"Argument 'cuts' must be two times, where valid and where test begin, got {cuts!r}.")
+    valid_from, test_from = (_as_time(cut, times.dtype) for cut in cuts)
+    if valid_from > test_from:
+        raise OptionError(f"Argument 'cuts' must have the earlier time first, got {cuts[0]} and {cuts[1]}.")
+    at, after = (int(np.searchsorted(times, cut)) for cut in (valid_from, test_from))
+    sizes = {"train": at, "test": len(times) - after, **({"valid": after - at} if valid_from != test_from else {})}
+    empty = [name for name, size in sizes.items() if not size]
+    if empty:
+        raise InputError(
+            f"Cut at {cuts[0]} and {cuts[1]}, {' and '.join(empty)} would have no facts: their times go from "
+            f"{times[0]} to {times[-1]}."
+        )
+    return at, after
+
+
+def _as_time(cut: Any, dtype: np.dtype[Any]) -> Any:
+    """Read a cut in the way of the times: a whole number, or a date (2024-05-31, or 2024 for its beginning)."""
+    try:
+        if dtype.kind == "M":
+            found = np.datetime64(cut)
+            if not np.isnat(found):
+                return found
+        elif isinstance(cut, int | np.integer | str) and not isinstance(cut, bool):
+            return int(cut)
+    except (ValueError, TypeError):
+        pass
+    kind = "dates such as 2024-05-31" if dtype.kind == "M" else "whole numbers"
+    raise OptionError(f"Argument 'cuts' must be {kind}, as the times of the facts are, got {cut!r}.")
+
+
+def _span(facts: Triples) -> list[Any]:
+    first, last = _times_of(facts)[[0, -1]]
+    return [first.item(), last.item()] if first.dtype.kind == "i" else [str(first), str(last)]
+
+
+def _unseen(facts: Triples, train: Triples) -> dict[str, int]:
+    """Count entities and relations that train does not have, and the facts in which any of them stands."""
+    entities, relations = facts.rows[:, [0, 2]], facts.relations
+    new_entities = ~np.isin(entities, train.rows[:, [0, 2]])
+    new_relations = ~np.isin(relations, train.relations)
+    return {
+        "facts": int((new_entities.any(1) | new_relations).sum()),
+        "entities": len(np.unique(entities[new_entities])),
+        "relations": len(np.unique(relations[new_relations])),
+    }
+
+
+def _say_unseen(name: str, size: int, counts: dict[str, int]) -> str:
+    return (
+        f"{counts['facts']:,} of the {size:,} facts of {name} have an entity ({counts['entities']:,} in all) or a "
+        f"relation ({counts['relations']:,}) that train does not know."
+    )

@@ -1,0 +1,82 @@
+"""Where among the current queries a model will be weak: by relation, by degree, by the strongest body that fires."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.shifts.profile import Profile, Profiler
+
+FEWEST = 10  # queries: smaller spots are not named
+MOST_OF_A_KIND = 6
+DEGREES = (0, 3, 10, 30, 100)
+DEGREE_NAMES = ("0", "1-3", "4-10", "11-30", "31-100", ">100")
+
+
+@dataclass(frozen=True)
+class WeakSpot:
+    """Some current queries, the reciprocal rank to expect for them, and, where answers are known, the measured one."""
+
+    kind: str
+    name: str
+    n: int
+    share: float
+    expected_mrr: float
+    measured_mrr: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+
+def find_weak_spots(
+    current: Profile, each: NDArray[np.float64], measured: NDArray[np.float64] | None, profiler: Profiler
+) -> list[WeakSpot]:
+    """List the spots below the mean of all, the weakest of each kind first. each: (n,), what to expect of a query."""
+    words = profiler.graph.vocabulary
+    relations = [words.relation_name(int(relation)) for relation in current.relations]
+    degrees = [f"degree {DEGREE_NAMES[place]}" for place in np.searchsorted(DEGREES, current.degrees)]
+    found = []
+    for kind, names in (
+        ("relation", relations),
+        ("degree", degrees),
+        ("signature", strongest_bodies(current, profiler)),
+    ):
+        spots = _spots(kind, names, each, measured)
+        weak = [spot for spot in spots if spot.expected_mrr < float(each.mean()) or len(spots) == 1]
+        found += sorted(weak, key=lambda spot: spot.expected_mrr)[:MOST_OF_A_KIND]
+    return found
+
+
+def strongest_bodies(current: Profile, profiler: Profiler) -> list[str]:
+    """Name for each query the most trusted rule whose body leads somewhere."""
+    names = []
+    fires = current.fires
+    for row in range(fires.shape[0]):
+        bodies = fires.indices[fires.indptr[row] : fires.indptr[row + 1]]
+        names.append(
+            profiler.body_name(int(bodies[np.argmax(profiler.trust[bodies])]))
+            if len(bodies)
+            else "no body leads anywhere"
+        )
+    return names
+
+
+def _spots(
+    kind: str, names: list[str], each: NDArray[np.float64], measured: NDArray[np.float64] | None
+) -> list[WeakSpot]:
+    found, places = np.unique(np.asarray(names, object), return_inverse=True)
+    spots = []
+    for place, name in enumerate(found.tolist()):
+        rows = places == place
+        n = int(rows.sum())
+        if n < FEWEST:
+            continue
+        known = None if measured is None or np.isnan(measured[rows]).all() else float(np.nanmean(measured[rows]))
+        spots.append(WeakSpot(kind, name, n, n / len(names), float(each[rows].mean()), known))
+    return spots
