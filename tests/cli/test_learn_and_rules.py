@@ -156,6 +156,7 @@ def test_a_graph_of_self_loops_gives_no_rules(tmp_path: Path) -> None:
 def start(data: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
     always = "from stablerule.learning import checkpoints; checkpoints.Checkpoints.due = lambda self: True"
     settings = ["--set", "walks=20000", "--set", "steps=400", "--set", "size=16", "--set", "batch_size=300"]
+    settings += ["--set", "aggregation=max_plus"]
     command = program("learn", data, "-o", folder, *settings, *more, before=always)
     return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

@@ -21,7 +21,14 @@ from tests.worlds import random_graph
 
 DATASET = households(families=6, seed=0).dataset
 GRAPH = DATASET.graph
-SMALL: dict[str, Any] = {"walks": 10_000, "steps": 8, "size": 8, "batch_size": 300, "warm_up": 2}
+SMALL: dict[str, Any] = {
+    "walks": 10_000,
+    "steps": 8,
+    "size": 8,
+    "batch_size": 300,
+    "warm_up": 2,
+    "aggregation": "max_plus",
+}
 
 
 def of_relation(graph: Graph, name: str) -> Triples:
@@ -61,7 +68,9 @@ def test_numbers_of_rules_with_constants_are_those_of_plain_counting(seed: int) 
 
 def test_all_facts_as_examples_are_no_examples_given() -> None:
     shuffled = GRAPH.triples.take(np.random.default_rng(0).permutation(GRAPH.n_facts))
-    plain, told = (Tabular(walks=20_000).fit(GRAPH, DATASET.valid, examples=e) for e in (None, shuffled))
+    plain, told = (
+        Tabular(walks=20_000, aggregation="max_plus").fit(GRAPH, DATASET.valid, examples=e) for e in (None, shuffled)
+    )
     assert told.rules == plain.rules
     assert told.aggregation_ == plain.aggregation_
     assert told.learned_ == plain.learned_ | {"examples": GRAPH.n_facts}
@@ -70,7 +79,7 @@ def test_all_facts_as_examples_are_no_examples_given() -> None:
     np.testing.assert_array_equal(ours.worst, theirs.worst)
 
 
-@pytest.mark.parametrize("learner", [Tabular(walks=20_000), StableRule(**SMALL)])
+@pytest.mark.parametrize("learner", [Tabular(walks=20_000, aggregation="max_plus"), StableRule(**SMALL)])
 def test_only_what_has_examples_is_concluded(learner: Tabular | StableRule) -> None:
     some = of_relation(GRAPH, "grandparent_of")
     model = learner.fit(GRAPH, examples=some)
@@ -126,9 +135,9 @@ def test_examples_that_can_not_serve(learner: Tabular | StableRule | GivenRules)
 
 def test_a_model_remembers_how_many_examples_there_were(tmp_path: Path) -> None:
     some = some_facts(GRAPH, 0, 0.5)
-    Tabular(walks=5000).fit(GRAPH, examples=some).save(tmp_path / "m")
+    Tabular(walks=5000, aggregation="max_plus").fit(GRAPH, examples=some).save(tmp_path / "m")
     assert load_model(tmp_path / "m").learned_["examples"] == len(some.distinct())
-    assert "examples" not in Tabular(walks=5000).fit(GRAPH).learned_
+    assert "examples" not in Tabular(walks=5000, aggregation="max_plus").fit(GRAPH).learned_
 
 
 # --- a run that is killed ------------------------------------------------------------------------------------------

@@ -146,11 +146,11 @@ def _print_groups(result: dict[str, Any]) -> None:
         low, high = row["intervals"]["mrr"]
         mrr, *hits = _numbers(row)
         rows.add_row(plain(name), f"{row['n']:,}", mrr, f"{low:.3f}-{high:.3f}", *hits, f"{row['coverage']:.1%}")
-    for title, values in (("mean", over["mean"]), ("deviation", over["std"])):
+    for title, values in (("mean of groups", over["mean"]), ("deviation", over["std"])):
         mrr, *hits = _numbers(values)
-        rows.add_row(f"[italic]{title} over groups[/italic]", "", mrr, "", *hits, "")
+        rows.add_row(f"[italic]{title}[/italic]", "", mrr, "", *hits, "")
     mrr, *hits = _numbers({metric: chance["mean"] for metric, chance in over["std_by_chance"].items()})
-    rows.add_row("[italic]deviation of random groups[/italic]", "", mrr, "", *hits, "")
+    rows.add_row("[italic]... by chance[/italic]", "", mrr, "", *hits, "")
     _section(rows)
     worst, chance, found = over["worst"]["mrr"], over["std_by_chance"]["mrr"], over["std"]["mrr"]
     console.print(

@@ -25,7 +25,8 @@ class Tabular(SampledLearner):
     share of the head relation among all samples.
 
     >>> from stablerule import households
-    >>> model = Tabular(walks=20_000, seed=0).fit(households(families=5, seed=0).dataset.graph)
+    >>> dataset = households(families=5, seed=0).dataset
+    >>> model = Tabular(walks=20_000, seed=0).fit(dataset.graph, dataset.valid)
     >>> print(model.rules.filter(head_relation="grandparent_of", max_length=2)[0].rule)
     grandparent_of(X, Y) <- grandchild_of(Y, X)
     """

@@ -124,7 +124,7 @@ def complete(
 
     >>> from stablerule import Tabular, households
     >>> dataset = households(families=3, seed=0).dataset
-    >>> model = Tabular(walks=20_000, constants=False).fit(dataset.graph)
+    >>> model = Tabular(walks=20_000, constants=False).fit(dataset.graph, dataset.valid)
     >>> best, *_ = complete(model.search(), relations=["grandparent_of"], top=3)
     >>> best.relation, len(best.path) > 1
     ('grandparent_of', True)

@@ -30,7 +30,7 @@ def body_coverage(
     >>> from stablerule import Tabular, households
     >>> from stablerule.shifts import by_random
     >>> dataset = households(families=20, seed=0).dataset
-    >>> model = Tabular(walks=20_000).fit(dataset.graph)
+    >>> model = Tabular(walks=20_000, constants=False).fit(dataset.graph, dataset.valid)
     >>> groups = by_random(dataset.test, dataset.graph, groups=2, measure=False)
     >>> found = body_coverage(dataset.test, groups, model.rules, dataset.graph, relation="grandparent_of", top=1)
     >>> found["group"].to_list(), found["covered"].is_between(0, 1).all()
