@@ -209,6 +209,17 @@ def test_nothing_is_half_written_when_the_page_fails(
     assert os.listdir(tmp_path) == ["old.html"]
 
 
+def test_a_missing_jinja_is_told_before_the_work(
+    model: Path, queries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparing_module, "Profiler", None)
+    words = ("shift", model, "--queries", queries)
+    assert "-o must be a file; --json - prints" in fails(*words, "-o", "-")
+    monkeypatch.setattr("stablerule.reports.rendering.find_spec", lambda name: None)
+    assert "pip install 'stablerule[report]'" in fails(*words, "-o", tmp_path / "p.html")
+    assert os.listdir(tmp_path) == []
+
+
 def test_without_scikit_learn(model: Path, queries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras_module, "find_spec", lambda name: None)
     assert "pip install 'stablerule[shifts]'" in fails("shift", model, "--queries", queries)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as to_text
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 from stablerule.baselines import load_model
 from stablerule.cli.grouping import HELP, grouping_for, print_shift
 from stablerule.cli.output import console, errors, plain, print_json, print_table, table
+from stablerule.cli.places import check_file
 from stablerule.cli.reading import takes_data
 from stablerule.errors import OptionError
 from stablerule.evaluation import evaluate as judge
@@ -58,10 +58,12 @@ def evaluate(
         if value not in choices:
             raise OptionError(f"{option} must be one of {', '.join(choices)}, got {value!r}.")
     if json is not None and json != STDOUT:
-        _check_file(json)
+        check_file(json, "--json")
     judged = load_model(model)
     _say_other_data(judged, dataset)
-    grouping = None if groups is None else grouping_for(groups, dataset, dataset.split(split), seed)
+    asked = dataset.split(split)
+    # Without facts there is nothing to group, and the evaluator says so.
+    grouping = None if groups is None or not len(asked) else grouping_for(groups, dataset, asked, seed)
     for text in grouping.notes if grouping else ():
         _note(text)
     found = judge(judged, dataset, split=split, graph=graph, groups=grouping, seed=seed)  # type: ignore[arg-type]
@@ -81,18 +83,6 @@ def evaluate(
         if grouping:
             _print_groups(result)
             print_shift(grouping)
-
-
-class _OnlyLooking(Exception):
-    """Ends a writing that was only tried."""
-
-
-def _check_file(path: Path) -> None:
-    """Look before the work, not after it, whether its result has a place."""
-    if not path.name:
-        raise OptionError(f"--json must be a file, got {str(path)!r}.")
-    with suppress(_OnlyLooking), write_beside(path):
-        raise _OnlyLooking
 
 
 def _say_other_data(model: RuleReasoner, dataset: Dataset) -> None:

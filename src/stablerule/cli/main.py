@@ -17,6 +17,7 @@ from stablerule.cli import data
 from stablerule.cli.ask import ask
 from stablerule.cli.complete import complete
 from stablerule.cli.evaluate import evaluate
+from stablerule.cli.experiment import experiment
 from stablerule.cli.explain import explain
 from stablerule.cli.learn import learn
 from stablerule.cli.output import NoteFormatter, errors, plain
@@ -46,6 +47,7 @@ app.command()(shift)
 app.command()(ask)
 app.command()(explain)
 app.command()(complete)
+app.command()(experiment)
 
 
 def _version(asked: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as to_text
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +10,10 @@ import typer
 
 from stablerule.cli.model_graph import DataOption, ModelArgument, note, open_model
 from stablerule.cli.output import console, plain, print_json, print_table, table
+from stablerule.cli.places import check_file
 from stablerule.errors import InputError, OptionError
 from stablerule.io import write_beside
+from stablerule.reports.rendering import need_jinja
 from stablerule.reports.shift_page import shift_page
 from stablerule.shifts import QuerySet, compare_queries, read_query_set
 from stablerule.shifts.comparing import FIGURES
@@ -58,6 +59,10 @@ def shift(
 ) -> None:
     """Compare queries with those that the model was judged on, and say how well it will do."""
     conditions = [Condition.parse(text, FIGURES) for text in fail_if or []]
+    if output is not None:
+        if output == STDOUT:
+            raise OptionError("-o must be a file; --json - prints the report for machines.")
+        need_jinja()
     _check_options(seed, reference, {"-o": output, "--json": json})
     opened = open_model(model, data)
     asked = read_query_set(queries, opened.graph)
@@ -90,10 +95,6 @@ def shift(
         raise typer.Exit(1)
 
 
-class _OnlyLooking(Exception):
-    """Ends a writing that was only tried."""
-
-
 def _check_options(seed: int, reference: str | None, places: dict[str, Path | None]) -> None:
     """Look before the work, not after it, whether all makes sense and the results have a place."""
     if seed < 0:
@@ -101,12 +102,8 @@ def _check_options(seed: int, reference: str | None, places: dict[str, Path | No
     if reference is not None and reference not in REFERENCES:
         raise OptionError(f"--reference must be one of {', '.join(REFERENCES)}, got {reference!r}.")
     for option, path in places.items():
-        if path is None or path == STDOUT:
-            continue
-        if not path.name:
-            raise OptionError(f"{option} must be a file, got {str(path)!r}.")
-        with suppress(_OnlyLooking), write_beside(path):
-            raise _OnlyLooking
+        if path is not None and path != STDOUT:
+            check_file(path, option)
 
 
 def _reference(opened: ModelOnGraph, asked: str | None) -> tuple[str, QuerySet]:

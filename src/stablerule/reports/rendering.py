@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 from stablerule.errors import MissingExtra
 from stablerule.reports.directions import split_directions
+
+
+def need_jinja() -> None:
+    """Say how to install jinja2 where it is missing."""
+    if find_spec("jinja2") is None:
+        raise MissingExtra("Writing a page", package="jinja2", extra="report")
 
 
 def render(template: str, values: dict[str, Any]) -> str:
@@ -13,10 +20,9 @@ def render(template: str, values: dict[str, Any]) -> str:
 
     Filters: `decimal` 0.731, `share` 37.4%, `percent` 95%, `count` 1,281; `directions` cuts a text into runs.
     """
-    try:
-        import jinja2  # noqa: PLC0415  # an extra
-    except ImportError as error:
-        raise MissingExtra("Writing a page", package="jinja2", extra="report") from error
+    need_jinja()
+    import jinja2  # noqa: PLC0415  # an extra
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("stablerule.reports"),
         autoescape=True,

@@ -1,0 +1,87 @@
+"""`stablerule experiment`: cells that are run one by one, each kept in a file of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from stablerule.cli.model_graph import note
+from stablerule.cli.output import console, errors, plain, print_table, table
+from stablerule.errors import OptionError, closest
+from stablerule.experiments.cells import run_cells
+from stablerule.experiments.summary import summarise
+from stablerule.experiments.train_side import BIASES, GRAPHS, METHODS, SEEDS, cells, run_cell
+from stablerule.io import write_beside
+
+T = TypeVar("T")
+NAMES = ("train-side",)
+CACHE, SUMMARY = "cache", "summary.json"
+
+
+def experiment(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(NAMES)}.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder of the cells; what is there is not run again.")
+    ],
+    graphs: Annotated[str | None, typer.Option(help=f"Some of {','.join(GRAPHS)}.")] = None,
+    methods: Annotated[str | None, typer.Option(help=f"Some of {','.join(METHODS)}.")] = None,
+    biases: Annotated[str | None, typer.Option(help=f"Such as {','.join(map(str, BIASES))}.")] = None,
+    seeds: Annotated[str | None, typer.Option(help=f"Such as {','.join(map(str, SEEDS))}.")] = None,
+    reference: Annotated[str, typer.Option(help="The method that the others are compared with.")] = "nodecor",
+) -> None:
+    """Run what is missing of an experiment, and say what all cells say together."""
+    if name not in NAMES:
+        raise OptionError(f"There is no experiment {name!r}. There are: {', '.join(NAMES)}.")
+    asked = cells(
+        _some("--graphs", graphs, GRAPHS, str),
+        _some("--methods", methods, tuple(METHODS), str),
+        _some("--biases", biases, None, float) or BIASES,
+        _some("--seeds", seeds, None, int) or SEEDS,
+    )
+    if reference not in METHODS:
+        raise OptionError(f"--reference must be one of {', '.join(METHODS)}, got {reference!r}.")
+    cache = output / CACHE
+    ran = run_cells(asked, output, lambda cell: run_cell(cell, cache))
+    for cell, error in ran.failed:
+        note(f"{', '.join(f'{key} {value}' for key, value in cell.items())} failed: {error}")
+    rows = summarise(ran.results, cache, reference=reference)
+    with write_beside(output / SUMMARY) as temporary:
+        temporary.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    _print(rows, reference)
+    errors.print(f"{len(ran.results):,} of {len(asked):,} cells, in {plain(str(output))}", highlight=False)
+    if ran.failed:
+        raise typer.Exit(1)
+
+
+def _some(option: str, text: str | None, known: tuple[str, ...] | None, kind: type[T]) -> tuple[T, ...]:
+    """Read a list with commas; None is all that is known."""
+    if text is None:
+        return tuple(kind(word) for word in known or ())  # type: ignore[call-arg]
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if known is not None and word not in known:
+            raise OptionError(f"{option} must be some of {', '.join(known)}, got {word!r}.{closest(word, known)}")
+    try:
+        return tuple(kind(word) for word in words)  # type: ignore[call-arg]
+    except ValueError as error:
+        raise OptionError(f"{option} must be numbers with commas between them, got {text!r}.") from error
+
+
+def _gain(found: dict[str, float]) -> str:
+    return f"{found['difference']:+.4f} ({found['low']:+.4f} to {found['high']:+.4f})"
+
+
+def _print(rows: list[dict[str, object]], reference: str) -> None:
+    numbers = ("bias", "seeds", "mean", "worst", "deviation", f"mean - {reference}", f"worst - {reference}")
+    made = table("graph", "method", *numbers, right=numbers)
+    for row in rows:
+        found = row.get("difference")
+        gains = [_gain(found[one]) for one in ("mean", "worst")] if isinstance(found, dict) else ["", ""]
+        figures = (f"{row[one]:.4f}" for one in ("mean", "worst", "deviation"))
+        names = (str(row[one]) for one in ("graph", "method", "bias", "seeds"))
+        made.add_row(*names, *figures, *gains)
+    console.print()
+    print_table(made)

@@ -1,0 +1,61 @@
+"""`stablerule experiment` on a small world."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stablerule.datasets import newsroom
+from stablerule.experiments import train_side
+from tests.terminal import fails, run
+
+WORLD = newsroom(people=200, missing=0.2, seed=0).dataset
+ASKED = ("--graphs", "newsroom", "--methods", "tabular", "--biases", "0,0.9", "--seeds", "0", "--reference", "tabular")
+
+
+@pytest.fixture(autouse=True)
+def _small_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train_side, "_dataset", lambda _: WORLD)
+    monkeypatch.setattr("stablerule.experiments.body_level.WALKS", 2000)
+
+
+def test_cells_are_kept_and_told_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run("experiment", "train-side", "-o", tmp_path / "cells", *ASKED)
+    assert result.exit_code == 0, result.output
+    assert len(list((tmp_path / "cells").glob("graph=*.json"))) == 2
+    rows = json.loads((tmp_path / "cells" / "summary.json").read_text())
+    assert [row["bias"] for row in rows] == [0, 0.9]
+    assert f"{rows[1]['mean']:.4f}" in result.stdout
+
+    def worked(*_: object) -> None:
+        raise AssertionError("run again")
+
+    monkeypatch.setattr("stablerule.cli.experiment.run_cell", worked)
+    again = run("experiment", "train-side", "-o", tmp_path / "cells", *ASKED)
+    assert again.exit_code == 0
+    assert again.stdout == result.stdout
+
+
+def test_a_cell_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object) -> None:
+        raise OSError("no room left")
+
+    monkeypatch.setattr("stablerule.cli.experiment.run_cell", breaks)
+    result = run("experiment", "train-side", "-o", tmp_path, *ASKED)
+    assert result.exit_code == 1
+    assert "no room left" in result.stderr
+    assert not list(tmp_path.glob("graph=*.json"))
+
+
+def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    for words, problem in (
+        (("magic",), "There is no experiment 'magic'. There are: train-side"),
+        (("train-side", "--graphs", "mars"), "--graphs must be some of newsroom"),
+        (("train-side", "--methods", "tabula"), "Closest: 'tabular'"),
+        (("train-side", "--biases", "much"), "--biases must be numbers"),
+        (("train-side", "--reference", "me"), "--reference must be one of"),
+    ):
+        assert problem in fails("experiment", *words, "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
