@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.accuracy_tables import lever_table, main_table
 from benchmarks.answering import answering_table
+from benchmarks.expecting import table as expecting_table
 
 ROOT = Path(__file__).parents[1]
 
@@ -72,3 +73,16 @@ def test_the_figures_about_answering_are_those_of_the_benchmark() -> None:
     text = (ROOT / "docs" / "answering.md").read_text()
     for line in answering_table(results("answering")):
         assert line in text
+
+
+def test_the_table_of_expected_accuracy_is_that_of_the_benchmark() -> None:
+    text = (ROOT / "docs" / "shifts.md").read_text()
+    found = results("expecting")
+    for line in expecting_table(found):
+        assert line in text
+    kinds = [(kind, one) for graph in found.values() for kind, one in graph["kinds"].items()]
+    for of_paths, words in ((True, "single groups of `by_paths` {:.0%} of {} shifts"), (False, "kinds {:.0%} of {}.")):
+        some = [one for kind, one in kinds if (kind == "paths") == of_paths]
+        shifts = sum(one["shifts"] for one in some)
+        held = sum(round(one["held"] * one["shifts"]) for one in some)
+        assert words.format(held / shifts, shifts) in text
