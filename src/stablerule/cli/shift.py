@@ -160,11 +160,14 @@ def _print_for_people(report: ShiftReport) -> None:
         for cause in report.causes[:8]:
             say(f"  {plain(str(cause))}")
     if report.weak_spots:
-        headings = ("queries", "expected MRR", "measured")
+        headings: tuple[str, ...] = ("queries", "expected MRR", "measured")
+        headings = headings if report.measured_mrr is not None else headings[:2]
         rows = table("weak spots", *headings, right=headings)
         for spot in report.weak_spots:
             known = "" if spot.measured_mrr is None else f"{spot.measured_mrr:.3f}"
-            rows.add_row(plain(f"{spot.kind}: {spot.name}"), f"{spot.n:,}", f"{spot.expected_mrr:.3f}", known)
+            name = spot.name if spot.kind == "degree" else f"{spot.kind}: {spot.name}"
+            cells = (f"{spot.n:,}", f"{spot.expected_mrr:.3f}", known)
+            rows.add_row(plain(name), *cells[: len(headings)])
         console.print()
         print_table(rows)
     say("\n[bold]What to do[/bold]")
