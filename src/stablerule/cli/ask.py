@@ -11,8 +11,9 @@ import typer
 
 from stablerule.cli.model_graph import DataOption, ModelArgument, ModelOnGraph, note, open_model
 from stablerule.cli.output import errors, plain, print_json, visible
-from stablerule.cli.queries import answer_all, inverse_of, read_queries, write_answers
+from stablerule.cli.queries import answer_all, read_queries, write_answers
 from stablerule.errors import OptionError, WriteError
+from stablerule.graph import inverse_of
 from stablerule.io import write_beside
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.reasoning.answers import number

@@ -10,6 +10,7 @@ import typer
 
 from stablerule.baselines import load_model
 from stablerule.cli.grouping import HELP, grouping_for, print_shift
+from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_json, print_table, table
 from stablerule.cli.places import check_file
 from stablerule.cli.reading import takes_data
@@ -65,11 +66,11 @@ def evaluate(
     # Without facts there is nothing to group, and the evaluator says so.
     grouping = None if groups is None or not len(asked) else grouping_for(groups, dataset, asked, seed)
     for text in grouping.notes if grouping else ():
-        _note(text)
+        note(text)
     found = judge(judged, dataset, split=split, graph=graph, groups=grouping, seed=seed)  # type: ignore[arg-type]
     result = found.to_json(form) | ({"grouping": grouping.to_json()} if grouping else {})
     if found.in_graph:
-        _note(
+        note(
             f"{found.in_graph:,} of the {found.n // 2:,} facts asked about stand in the graph that answers ({graph}): "
             "their figures say little about new facts."
         )
@@ -87,7 +88,7 @@ def evaluate(
 
 def _say_other_data(model: RuleReasoner, dataset: Dataset) -> None:
     if model.data_.sha256 != dataset.graph.sha256:
-        _note(
+        note(
             f"the model learned from {model.data_.name!r} ({model.data_.facts:,} facts), which is not the train of "
             f"{dataset.name!r} ({dataset.graph.n_facts:,} facts). Its rules are used on the latter."
         )
@@ -166,7 +167,3 @@ def _numbers(row: dict[str, float]) -> list[str]:
 def _section(rows: Table) -> None:
     console.print()
     print_table(rows)
-
-
-def _note(text: str) -> None:
-    errors.print(f"Note: {plain(text)}", highlight=False, soft_wrap=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stablerule.errors import ReadError, UnknownName, WriteError
-from stablerule.graph import INVERSE
+from stablerule.graph import inverse_of
 from stablerule.io.files import open_bytes
-from stablerule.io.lines import without_line_end
+from stablerule.io.lines import decoded_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,15 +54,6 @@ class Query:
         return (answer, self.relation, self.tail) if self.asks_for_head else (self.head, self.relation, answer)
 
 
-def inverse_of(relation: str) -> str:
-    """Spell the inverse by name.
-
-    >>> inverse_of("capital_of"), inverse_of("~capital_of")
-    ('~capital_of', 'capital_of')
-    """
-    return relation.removeprefix(INVERSE) if relation.startswith(INVERSE) else INVERSE + relation
-
-
 def read_queries(path: Path, words: Vocabulary) -> Iterator[Query]:
     """Read queries line by line, from standard input if the path is `-`; a line that is no query is an error.
 
@@ -71,7 +62,7 @@ def read_queries(path: Path, words: Vocabulary) -> Iterator[Query]:
     where, count = "standard input" if path == STDIN else path, 0
     with nullcontext(sys.stdin.buffer) if path == STDIN else open_bytes(path) as stream:
         for line, raw in enumerate(stream, 1):
-            text = _decoded(raw, where, line)
+            text = decoded_line(raw, where, line)
             is_comment = text.startswith(COMMENT) and text.split("\t")[0] not in words.entities
             if text.strip() and not is_comment:
                 count += 1
@@ -146,18 +137,6 @@ def _query(text: str, words: Vocabulary, path: str | Path, line: int) -> Query:
     except UnknownName as error:
         raise ReadError(str(error), path=path, line=line) from error
     return query
-
-
-def _decoded(raw: bytes, path: str | Path, line: int) -> str:
-    try:
-        text = raw.decode("utf-8-sig" if line == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise ReadError(
-            f"byte {raw[error.start]:#04x} at position {error.start} is not UTF-8. Save the file as UTF-8.",
-            path=path,
-            line=line,
-        ) from error
-    return without_line_end(text)
 
 
 def _expected() -> str:

@@ -7,7 +7,7 @@ from stablerule.graph.interning import Interner
 from stablerule.graph.names import Names
 from stablerule.graph.splitting import split_triples
 from stablerule.graph.triples import Triples
-from stablerule.graph.vocabulary import INVERSE, Vocabulary
+from stablerule.graph.vocabulary import INVERSE, Vocabulary, inverse_of
 
 __all__ = [
     "INVERSE",
@@ -22,5 +22,6 @@ __all__ = [
     "Triples",
     "Vocabulary",
     "check",
+    "inverse_of",
     "split_triples",
 ]

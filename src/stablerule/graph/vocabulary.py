@@ -20,6 +20,15 @@ INVERSE = "~"
 TABLES = ("entities", "relations", "sources")
 
 
+def inverse_of(relation: str) -> str:
+    """Spell the inverse by name.
+
+    >>> inverse_of("capital_of"), inverse_of("~capital_of")
+    ('~capital_of', 'capital_of')
+    """
+    return relation.removeprefix(INVERSE) if relation.startswith(INVERSE) else INVERSE + relation
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """The names of entities, relations and sources.

@@ -80,3 +80,16 @@ def without_line_end(text: str) -> str:
     ('a', 'a\r')
     """
     return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
+
+
+def decoded_line(raw: bytes, path: str | Path, line: int) -> str:
+    r"""Read one line of a small file: UTF-8, a byte order mark at its beginning allowed, without its end.
+
+    >>> decoded_line(b"\xef\xbb\xbfa\r\n", "names.txt", 1)
+    'a'
+    """
+    try:
+        return without_line_end(raw.decode("utf-8-sig" if line == 1 else "utf-8"))
+    except UnicodeDecodeError as error:
+        found = f"byte {raw[error.start]:#04x} at position {error.start}"
+        raise ReadError(f"it is not UTF-8 ({found}). Save the file as UTF-8.", path=path, line=line) from error

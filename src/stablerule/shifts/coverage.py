@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from stablerule.errors import InputError
+from stablerule.graph import INVERSE
 from stablerule.shifts.signatures import path_signatures
 
 if TYPE_CHECKING:
@@ -78,4 +79,4 @@ def _by_group(one: Any, covered: Any, own: Any, groups: Grouping) -> list[tuple[
 
 
 def _known(relation: str, graph: Graph) -> bool:
-    return relation.removeprefix("~") in graph.vocabulary.relations
+    return relation.removeprefix(INVERSE) in graph.vocabulary.relations

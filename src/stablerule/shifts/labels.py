@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stablerule.errors import InputError, ReadError
 from stablerule.io.files import open_bytes
-from stablerule.io.lines import without_line_end
+from stablerule.io.lines import decoded_line
 from stablerule.shifts.grouping import NO_LABEL, Grouping, by_labels, group_by_names
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def read_labels(path: str | PathLike[str]) -> tuple[dict[str, str], dict[Fact, s
     width = 0
     with open_bytes(path) as stream:
         for line, raw in enumerate(stream, 1):
-            text = _decoded(raw, path, line)
+            text = decoded_line(raw, path, line)
             if not text.strip():
                 continue
             fields = text.split("\t")
@@ -72,10 +72,3 @@ def read_labels(path: str | PathLike[str]) -> tuple[dict[str, str], dict[Fact, s
     if not width:
         raise ReadError(f"there is no label in it. {EXPECTED}", path=path)
     return entities, facts
-
-
-def _decoded(raw: bytes, path: Path, line: int) -> str:
-    try:
-        return without_line_end(raw.decode("utf-8-sig" if line == 1 else "utf-8"))
-    except UnicodeDecodeError as error:
-        raise ReadError("it is not UTF-8. Save the file as UTF-8.", path=path, line=line) from error

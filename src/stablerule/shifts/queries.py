@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stablerule.errors import InputError, ReadError
-from stablerule.graph import INVERSE
+from stablerule.graph import INVERSE, inverse_of
 from stablerule.io.files import open_bytes
-from stablerule.io.lines import without_line_end
+from stablerule.io.lines import decoded_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,10 +104,7 @@ def read_query_set(path: str | PathLike[str], graph: Graph) -> QuerySet:
     path, rows = Path(path), []
     with open_bytes(path) as stream:
         for line, raw in enumerate(stream, 1):
-            try:
-                text = without_line_end(raw.decode("utf-8-sig" if line == 1 else "utf-8"))
-            except UnicodeDecodeError as error:
-                raise ReadError("it is not UTF-8. Save the file as UTF-8.", path=path, line=line) from error
+            text = decoded_line(raw, path, line)
             fields = text.split("\t")
             is_comment = text.startswith(COMMENT) and fields[0] not in graph.vocabulary.entities
             if not text.strip() or is_comment:
@@ -144,7 +141,7 @@ def _check_row(row: tuple[str, ...]) -> tuple[str, str, str]:
 
 def _encode(row: tuple[str, str, str], words: Vocabulary, unseen: _Unseen) -> tuple[int, int, int]:
     head, relation, tail = row
-    entity, asked, answer = (tail, _inverse(relation), UNKNOWN) if head == UNKNOWN else (head, relation, tail)
+    entity, asked, answer = (tail, inverse_of(relation), UNKNOWN) if head == UNKNOWN else (head, relation, tail)
     known_entity, known_relation = entity in words.entities, asked.removeprefix(INVERSE) in words.relations
     if not known_entity:
         unseen.entities.append(entity)
@@ -158,7 +155,3 @@ def _encode(row: tuple[str, str, str], words: Vocabulary, unseen: _Unseen) -> tu
         words.relation_id(asked) if known_relation else NOT_SEEN,
         words.entity_id(answer) if answer != UNKNOWN and known_answer else NOT_SEEN,
     )
-
-
-def _inverse(relation: str) -> str:
-    return relation.removeprefix(INVERSE) if relation.startswith(INVERSE) else INVERSE + relation

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stablerule.evaluation.evaluation import DEGREE_NAMES, DEGREES
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
 
 FEWEST = 10  # queries: smaller spots are not named
 MOST_OF_A_KIND = 6
-DEGREES = (0, 3, 10, 30, 100)
-DEGREE_NAMES = ("0", "1-3", "4-10", "11-30", "31-100", ">100")
 
 
 @dataclass(frozen=True)
