@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.accuracy import SEEDS
 from benchmarks.accuracy_tables import lever_table, main_table
 from benchmarks.answering import answering_table
 from benchmarks.expecting import table as expecting_table
@@ -86,3 +87,11 @@ def test_the_table_of_expected_accuracy_is_that_of_the_benchmark() -> None:
         shifts = sum(one["shifts"] for one in some)
         held = sum(round(one["held"] * one["shifts"]) for one in some)
         assert words.format(held / shifts, shifts) in text
+
+
+def test_the_figures_about_grouping_and_about_seeds_are_those_of_the_benchmarks() -> None:
+    grouping, accuracy = results("grouping"), (ROOT / "docs" / "accuracy.md").read_text()
+    said = f"takes {grouping['seconds']} s with it, on two cores, in a process of {grouping['peak_gb']} GB"
+    assert said in (ROOT / "docs" / "shifts.md").read_text()
+    seeds = [results("accuracy")["umls"][row]["mrr"] for row in SEEDS]
+    assert ", ".join(f"{mrr:.3f}" for mrr in seeds) in accuracy
