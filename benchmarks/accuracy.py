@@ -80,7 +80,7 @@ def run_one(graph: str, row: str, split: str, folder: str) -> None:
         "hits@10": values["hits@10"],
         "coverage": values["coverage"],
         "interval": values["intervals"]["mrr"],
-        "aggregation": model.aggregation_.name,
+        "aggregation": model.learned_["aggregation"]["name"],
         "rules": len(model.rules),
         "seconds": {"learn": round(learned - began, 1), "rank": round(ended - learned, 1)},
         "data": dataset.sha256,

@@ -12,7 +12,7 @@ from stablerule import Dataset, Rule
 if TYPE_CHECKING:
     from stablerule import Graph
     from stablerule.datasets import World
-    from stablerule.reasoning import RuleReasoner
+    from stablerule.reasoning import Reasoner
 
 Fact = tuple[str, str, str]
 
@@ -53,7 +53,7 @@ def plainly(rule: Rule) -> tuple[str, ...]:
     return one_name(rule.head_relation), *map(one_name, rule.body)
 
 
-def share_found(model: RuleReasoner, world: World) -> float:
+def share_found(model: Reasoner, world: World) -> float:
     """How many of the true rules were kept among the best 200 for their relation, under any of their names."""
     kept = {relation: {plainly(s.rule) for s in rules} for relation, rules in model.rules.per_relation().items()}
     return sum(plainly(rule) in kept.get(rule.head_relation, set()) for rule in world.rules) / len(world.rules)

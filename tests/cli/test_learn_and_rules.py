@@ -188,7 +188,7 @@ def test_ctrl_c_keeps_what_was_learned_and_says_so(data: Path, tmp_path: Path) -
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 0, errors
-    assert "Interrupted: these are the rules of what was learned so far" in errors
+    assert "Interrupted: this is what was learned so far. Go on with --resume." in errors
     assert len(load_model(tmp_path / "m").rules) > 0
     steps = json.loads((tmp_path / "m.checkpoint" / "progress.json").read_text())["progress"]["steps"]
     assert len(steps) == len(load_model(tmp_path / "m").learned_["steps"])

@@ -21,7 +21,7 @@ from stablerule.learning.extraction import Candidates, best_of, from_scores, rul
 from stablerule.learning.plan import FEW_RELATIONS, FEW_RULES, MANY_RULES, rules_for
 from stablerule.learning.presets import PRESETS
 from stablerule.learning.tabular import smoothed
-from stablerule.reasoning import RuleReasoner
+from stablerule.reasoning import Reasoner
 from stablerule.samples import sample_rules
 from tests.worlds import share_found
 
@@ -34,7 +34,7 @@ WORLD = households(families=6, seed=0)
 
 
 @pytest.fixture(scope="module", params=list(SMALL))
-def fitted(request: pytest.FixtureRequest) -> RuleReasoner:
+def fitted(request: pytest.FixtureRequest) -> Reasoner:
     return MODELS[request.param](**SMALL[request.param]).fit(WORLD.dataset.graph)
 
 
@@ -104,7 +104,7 @@ def test_true_rules_are_among_the_best(method: str, make: Any) -> None:
     assert np.mean(found) > 0.9
 
 
-def test_the_numbers_of_a_true_rule(fitted: RuleReasoner) -> None:
+def test_the_numbers_of_a_true_rule(fitted: Reasoner) -> None:
     rule = Rule("child_of", ("~parent_of",))
     scored = next(s for s in fitted.rules.filter(head_relation="child_of") if s.rule == rule)
     assert scored.support is not None
@@ -114,7 +114,7 @@ def test_the_numbers_of_a_true_rule(fitted: RuleReasoner) -> None:
     assert 0 < (scored.score or 0) <= 1
 
 
-def test_no_rule_says_itself_and_none_is_without_support(fitted: RuleReasoner) -> None:
+def test_no_rule_says_itself_and_none_is_without_support(fitted: Reasoner) -> None:
     for scored in fitted.rules:
         itself = scored.rule.constants is None or scored.rule.constants[0] == scored.rule.constants[1]
         assert not (itself and scored.rule.body == (scored.rule.head_relation,))
@@ -258,7 +258,7 @@ def test_without_torch_the_error_says_what_to_install(monkeypatch: pytest.Monkey
 # --- on disk -------------------------------------------------------------------------------------------------------
 
 
-def test_a_saved_model_loads_as_the_same_model(fitted: RuleReasoner, tmp_path: Path) -> None:
+def test_a_saved_model_loads_as_the_same_model(fitted: Reasoner, tmp_path: Path) -> None:
     fitted.save(tmp_path / "m", source="households")
     loaded = load_model(tmp_path / "m")
     assert type(loaded) is type(fitted)
@@ -276,7 +276,7 @@ def test_a_saved_model_loads_as_the_same_model(fitted: RuleReasoner, tmp_path: P
     fitted.save(tmp_path / "m", overwrite=True)
 
 
-def test_folders_that_are_no_models(fitted: RuleReasoner, tmp_path: Path) -> None:
+def test_folders_that_are_no_models(fitted: Reasoner, tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="no such folder. Make one with: stablerule learn DATA -o .*nowhere"):
         load_model(tmp_path / "nowhere")
     with pytest.raises(ReadError, match="not the folder of a model.* stablerule learn DATA -o MODEL"):

@@ -170,7 +170,9 @@ def test_a_share_makes_each_positive_stand_for_others(model: Tabular, dataset: D
 
 def test_it_comes_back_from_disk(model: Tabular, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
-    assert load_model(tmp_path / "model").calibration_ == model.calibration_
+    kept = load_model(tmp_path / "model")
+    assert isinstance(kept, Tabular)
+    assert kept.calibration_ == model.calibration_
     assert json.loads((tmp_path / "model" / "learned.json").read_text())["calibration"]["positives"] > 0
 
 

@@ -105,6 +105,7 @@ def test_a_model_that_was_kept_answers_the_same(world: Dataset, name: str, tmp_p
     model = learner(aggregation=name, top=5).fit(graph, world.valid)
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
+    assert isinstance(loaded, Tabular)
     assert loaded.aggregation_ == model.aggregation_
     assert loaded.learned_ == model.learned_
     names = [(head, relation) for head, relation, _ in world.vocabulary.decode(world.test).rows()][:40]

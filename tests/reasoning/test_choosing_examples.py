@@ -9,7 +9,7 @@ import pytest
 
 from stablerule import Graph, Tabular, newsroom
 from stablerule.paths.examples import ExampleFacts
-from stablerule.reasoning import choosing, reasoner
+from stablerule.reasoning import choosing, rule_reasoner
 from stablerule.reasoning.choosing import Choice, choose_aggregation
 from tests.paths.withholding import both_ways, some_facts
 
@@ -45,7 +45,7 @@ def test_a_fact_that_is_withheld_is_no_rival(monkeypatch: pytest.MonkeyPatch) ->
         seen.append(known)
         return choose_aggregation(encode, graph, valid, known, **rest)
 
-    monkeypatch.setattr(reasoner, "choose_aggregation", spy)
+    monkeypatch.setattr(rule_reasoner, "choose_aggregation", spy)
     model = Tabular(walks=20_000, rules_per_relation=30).fit(GRAPH, examples=some_facts(GRAPH, 1))
     assert model.learned_["choice"]["chosen_on"] == "training facts, each hidden in turn"
     assert [known.sha256 for known in seen] == [GRAPH.sha256]

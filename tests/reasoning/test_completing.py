@@ -146,7 +146,7 @@ def test_a_rule_read_backwards_has_a_path() -> None:
 
     model = Tabular(walks=200).fit(dataset.graph)
     rules = RuleSet([(Rule("~home_of", ("born_in", "in")), {"support": 4, "body_count": 6})])
-    model.rules_, model._searches = rules, {}
+    model.rules_, model._searchers = rules, {}
     found = list(complete(model.search(), relations=["home_of"], candidates="all"))
     assert [(fact.tail, fact.path) for fact in found] == [(f"p{i}", ("F", f"c{i}", f"p{i}")) for i in (4, 5)]
     assert found[0].rule == "home_of(Y, X) <- born_in(X, A), in(A, Y)"

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from stablerule.baselines import METHODS
 from stablerule.cli.model_graph import DataOption, ModelArgument, ModelOnGraph, note, open_model
 from stablerule.cli.output import errors, plain, print_json, visible
 from stablerule.cli.queries import answer_all, read_queries, write_answers
@@ -50,7 +51,7 @@ def ask(
     json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of -o if there is one.")] = False,
 ) -> None:
-    """Answer (HEAD, RELATION, ?) by rules, the best answer first; or all queries of a file, as a table with tabs."""
+    """Answer (HEAD, RELATION, ?), the best answer first; or all queries of a file, as a table with tabs."""
     if top < 1:
         raise OptionError(f"--top must be at least 1, got {top}.")
     if candidates not in CANDIDATES:
@@ -71,7 +72,10 @@ def ask(
     asked = inverse_of(relation) if inverse else relation
     answers = _answers(opened, head, asked, top, new=new, candidates=candidates, explain=explain)
     if json:
-        rows = [row | {"explanation": row["explanation"].to_json()} if explain else row for row in answers]
+        rows = [
+            row | {"explanation": row["explanation"] and row["explanation"].to_json()} if explain else row
+            for row in answers
+        ]
         print_json({"head": head, "relation": asked, "answers": rows})
     elif answers:
         _print_for_people(answers)
@@ -80,6 +84,8 @@ def ask(
 
 
 def _why_none(opened: ModelOnGraph, head: str, relation: str) -> str:
+    if not METHODS[opened.model.method].explains:
+        return f"{opened.model.method} has nothing to say about {head!r} and {relation!r}."
     if not {relation, inverse_of(relation)} & set(opened.model.rules.relations):
         return f"the model has no rule for {relation!r}."
     return (
@@ -102,7 +108,8 @@ def _answers(
         split = opened.split_with(*about, entity)
         row = {"rank": rank, "entity": answer.entity, "score": answer.score, "known": split is not None, "split": split}
         if reasons is not None:
-            row["explanation"] = reasons.behind(entity, most=1)[0]
+            # A model that also scores by itself may give an answer that none of its rules leads to.
+            row["explanation"] = next(iter(reasons.behind(entity, most=1)), None)
         rows.append(row)
     return rows
 
@@ -113,7 +120,7 @@ def _print_for_people(answers: list[dict[str, Any]]) -> None:
     for row in answers:
         cells = f"{row['rank']:>4}", f"{number(row['score']):>7}", f"{row['split'] or '-':<5}", visible(row["entity"])
         typer.echo("  ".join(cells))
-        if "explanation" in row:
+        if row.get("explanation") is not None:
             for line in row["explanation"].lines()[:2]:
                 typer.echo(f"      {visible(line)}")
 

@@ -18,6 +18,7 @@ from stablerule.errors import OptionError
 from stablerule.io import write_beside
 from stablerule.progress import progress_bar
 from stablerule.reasoning.completing import Completion, Wanted, best_facts
+from stablerule.reasoning.folder import NETWORK, RULES
 from stablerule.rules.scored import counted
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def complete(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run to the same file was killed.")] = False,
 ) -> None:
-    """Find the facts that the rules conclude and no file has, each with its best rule and a path."""
+    """Find the facts that the model concludes and no file has, each with its best rule and a path if it has rules."""
     with options_as_typed():
         wanted = Wanted(top, per_relation, threshold, min_probability, per_query, candidates, domain)  # type: ignore[arg-type]
     suffix = format_of(output)
@@ -64,7 +65,7 @@ def complete(
     calibration = opened.model.calibration_for(opened.graph)
     with options_as_typed():
         completion = Completion(
-            opened.search, wanted, known=opened.known, relations=relation or None, calibration=calibration
+            opened.searcher, wanted, known=opened.known, relations=relation or None, calibration=calibration
         )
     if isinstance(calibration, str):
         note(f"there is no calibration, and no probability: {calibration}.")
@@ -91,8 +92,9 @@ def _complete_all(completion: Completion, parts: Parts) -> None:
 def _identity(model: Path, opened: ModelOnGraph, completion: Completion) -> dict[str, Any]:
     """What must be the same for a run to go on."""
     digest = hashlib.sha256()
-    for name in ("model.json", "learned.json", "rules.parquet"):
-        digest.update((model / name).read_bytes())
+    for name in ("model.json", "learned.json", RULES, NETWORK):
+        if (model / name).is_file():
+            digest.update((model / name).read_bytes())
     names = [completion.graph.vocabulary.relation_name(relation) for relation in completion.relations]
     options = {option.replace("_", "-"): value for option, value in asdict(completion.wanted).items()}
     return {"model": digest.hexdigest(), "data": opened.dataset.sha256, "relation": names, **options}

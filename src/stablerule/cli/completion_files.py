@@ -76,7 +76,7 @@ def _write_parquet(frames: Iterable[pl.DataFrame], temporary: Path, output: Path
 
 def _write_tsv(frames: Iterable[pl.DataFrame], stream: IO[bytes]) -> None:
     for i, frame in enumerate(frames):
-        flat = frame.with_columns(pl.col("path").list.join(STEP))
+        flat = frame.with_columns(pl.col("path").list.join(STEP)) if "path" in frame.columns else frame
         stream.write(flat.write_csv(separator="\t", quote_style="never", include_header=i == 0).encode())
 
 

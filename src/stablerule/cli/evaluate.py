@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from stablerule.reasoning import RuleReasoner
+    from stablerule.reasoning import Reasoner
 
 STDOUT = Path("-")
 WORST_SHOWN = 5
@@ -86,11 +86,11 @@ def evaluate(
             print_shift(grouping)
 
 
-def _say_other_data(model: RuleReasoner, dataset: Dataset) -> None:
+def _say_other_data(model: Reasoner, dataset: Dataset) -> None:
     if model.data_.sha256 != dataset.graph.sha256:
         note(
             f"the model learned from {model.data_.name!r} ({model.data_.facts:,} facts), which is not the train of "
-            f"{dataset.name!r} ({dataset.graph.n_facts:,} facts). Its rules are used on the latter."
+            f"{dataset.name!r} ({dataset.graph.n_facts:,} facts). It is asked about the latter all the same."
         )
 
 

@@ -10,29 +10,42 @@ from typing import Annotated, Any
 
 import typer
 
-from stablerule.baselines import MODELS
+from stablerule.baselines import METHODS, MODELS
+from stablerule.baselines.settings import settings_for
 from stablerule.cli.model_graph import note
-from stablerule.cli.output import errors, plain
+from stablerule.cli.output import errors, plain, print_table, table
 from stablerule.cli.reading import takes_data
 from stablerule.errors import OptionError, WriteError, closest
 from stablerule.graph import Dataset, Triples
 from stablerule.io import check_place
 from stablerule.learning import StableRule
 from stablerule.learning.presets import preset as preset_options
-from stablerule.reasoning import RuleReasoner
+from stablerule.reasoning import Reasoner, RuleReasoner
 from stablerule.shifts.splits import read_examples
 
 LONGEST = 3
+LAPTOP = "laptop"
 SPELLED = {"true": True, "false": False, "none": None}
+
+
+def _list(asked: bool) -> None:
+    """Print all methods, a line each, and end."""
+    if not asked:
+        return
+    rows = table("method", "kind", "unseen entities", "explains", "what it is")
+    for one in METHODS.values():
+        rows.add_row(one.name, one.kind, *("yes" if has else "no" for has in (one.inductive, one.explains)), one.about)
+    print_table(rows)
+    raise typer.Exit
 
 
 @takes_data
 def learn(
     open_data: Callable[[], Dataset],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the model.")] = None,
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "stablerule",
+    method: Annotated[str, typer.Option(help="How to learn; --list shows all methods.")] = "stablerule",
     max_length: Annotated[int, typer.Option(help="Longest rule body.")] = LONGEST,
-    preset: Annotated[str, typer.Option(help="laptop, or a graph of the paper for its hyper-parameters.")] = "laptop",
+    preset: Annotated[str, typer.Option(help="laptop, or a graph of the paper for its hyper-parameters.")] = LAPTOP,
     seed: Annotated[int, typer.Option(help="Same seed, same rules.")] = 0,
     option: Annotated[
         list[str] | None,
@@ -42,22 +55,28 @@ def learn(
         Path | None,
         typer.Option(metavar="FOLDER", help="A train-side split: walk all of its facts, learn from its examples."),
     ] = None,
+    minutes: Annotated[float | None, typer.Option(help="A budget: end in time, with what was learned.")] = None,
+    _listed: Annotated[bool, typer.Option("--list", callback=_list, is_eager=True, help="Show all methods.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run to the same folder was killed.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model if there is one.")] = False,
 ) -> None:
-    """Learn rules and keep them in a folder."""
-    model = _make(method, preset, _common(method, max_length, seed) | _settings(option or []))
+    """Learn from data, and keep the model in a folder."""
+    asked = _common(method, max_length, seed, minutes) | _settings(option or [])
+    model = _make(method, preset, asked)
     model.check_options()
     if resume and not isinstance(model, StableRule):
-        raise OptionError(f"--resume is for stablerule; {method} takes seconds: leave it out.")
+        raise OptionError(f"--resume is for stablerule; {method} begins anew: leave it out.")
     if not dry_run:
         output = _free_place(output, resume=resume, overwrite=overwrite)
     dataset = open_data()
     _say(f"{plain(repr(dataset))}")
-    if isinstance(model, StableRule):
-        for line in model.plan(dataset.graph).lines():
-            _say(f"  {line}")
+    if preset == LAPTOP and (usual := settings_for(method, dataset.name)):
+        model = _make(method, preset, usual | asked)
+        model.check_options()
+        _say(f"  settings for {dataset.name}: {', '.join(f'{name}={value}' for name, value in usual.items())}")
+    for line in model.plan_lines(dataset.graph):
+        _say(f"  {plain(line)}")
     taught = None if examples is None else read_examples(examples, dataset)
     if taught is not None:
         _say(f"  {len(taught):,} of {dataset.graph.n_facts:,} facts are examples")
@@ -71,24 +90,40 @@ def learn(
     for text in model.learned_.get("notes", ()):  # of a file of rules: what could not be taken in
         note(text)
     seconds = time.perf_counter() - began
-    _say(f"{model.rules.describe()}, in {seconds:.1f} s. Saved to {plain(str(output))}")
-    _say(f"Answers are weighed by {model.aggregation_.name}, chosen on {model.learned_['choice']['chosen_on']}.")
-    if isinstance(why := model.calibration_for(dataset.graph), str):
+    explains = METHODS[method].explains
+    what = model.rules.describe() if explains else f"A model by {method}"
+    _say(f"{what}, in {seconds:.1f} s. Saved to {plain(str(output))}")
+    if isinstance(model, RuleReasoner):
+        _say(f"Answers are weighed by {model.aggregation_.name}, chosen on {model.learned_['choice']['chosen_on']}.")
+    if "best_mrr" in model.learned_:
+        told = model.learned_
+        _say(
+            f"MRR {told['best_mrr']:.3f} on valid facts after epoch {told['best_epoch']}, ended by {told['ended_by']}."
+        )
+    if isinstance(model, RuleReasoner) and isinstance(why := model.calibration_for(dataset.graph), str):
         note(f"there is no calibration, so new facts will have no probability: {why}.")
     if interrupted:
-        _say("Interrupted: these are the rules of what was learned so far. Go on with --resume.")
-    _say(f"Look at them with: stablerule rules {plain(str(output))}")
+        _say("Interrupted: this is what was learned so far." + " Go on with --resume." * isinstance(model, StableRule))
+    _say(f"{'Look at them with: stablerule rules' if explains else 'Ask it with: stablerule ask'} {plain(str(output))}")
 
 
-def _common(method: str, max_length: int, seed: int) -> dict[str, Any]:
-    """The options with names of their own; a method that walks nowhere has no longest body."""
-    walks = method not in MODELS or "max_length" in MODELS[method].option_names() or max_length != LONGEST
-    return {"seed": seed} | ({"max_length": max_length} if walks else {})
+def _common(method: str, max_length: int, seed: int, minutes: float | None) -> dict[str, Any]:
+    """The options with names of their own, those that were given; not every method has a longest body."""
+    _check_method(method)
+    options: dict[str, Any] = {"seed": seed}
+    if max_length != LONGEST:
+        options["max_length"] = max_length
+    if minutes is not None and "minutes" in MODELS[method].option_names():  # what takes no time needs no budget
+        options["minutes"] = minutes
+    return options
 
 
-def _make(method: str, preset: str, options: dict[str, Any]) -> RuleReasoner:
-    if method not in MODELS:
-        raise OptionError(f"There is no method {method!r}.{closest(method, MODELS)} They are: {', '.join(MODELS)}.")
+def _check_method(method: str) -> None:
+    if method not in METHODS:
+        raise OptionError(f"There is no method {method!r}.{closest(method, METHODS)} They are: {', '.join(METHODS)}.")
+
+
+def _make(method: str, preset: str, options: dict[str, Any]) -> Reasoner:
     chosen = preset_options(preset)
     if chosen and method != StableRule.method:
         raise OptionError(f"The preset {preset!r} is for stablerule, not for {method}.")
@@ -128,12 +163,12 @@ def _free_place(output: Path | None, *, resume: bool, overwrite: bool) -> Path:
     return output
 
 
-def _fit(model: RuleReasoner, dataset: Dataset, examples: Triples | None, output: Path, *, resume: bool) -> bool:
+def _fit(model: Reasoner, dataset: Dataset, examples: Triples | None, output: Path, *, resume: bool) -> bool:
     """Learn; a killed run leaves its checkpoint beside the model's folder, a finished one does not."""
     valid = dataset.valid if len(dataset.valid) else None
     if not isinstance(model, StableRule):
         model.fit(dataset.graph, valid, examples=examples)
-        return False
+        return bool(model.learned_.get("interrupted"))
     kept = _checkpoint_of(output)
     try:
         model.fit(dataset.graph, valid, examples=examples, checkpoint=kept, resume=resume)

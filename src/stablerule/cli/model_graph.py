@@ -17,8 +17,9 @@ from stablerule.errors import InputError, StableRuleError
 from stablerule.graph import Dataset, Graph
 
 if TYPE_CHECKING:
-    from stablerule.reasoning import DataMark, RuleReasoner
+    from stablerule.reasoning import DataMark, Reasoner
     from stablerule.reasoning.search import Search
+    from stablerule.reasoning.searching import Searcher
 
 ModelArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")]
 DataOption: TypeAlias = Annotated[
@@ -34,17 +35,22 @@ DataOption: TypeAlias = Annotated[
 class ModelOnGraph:
     """A model, and the dataset whose training facts it answers from."""
 
-    model: RuleReasoner
+    model: Reasoner
     dataset: Dataset
 
     @property
     def graph(self) -> Graph:
-        """The facts that rules walk along."""
+        """The facts that the model answers from."""
         return self.dataset.graph
 
     @property
+    def searcher(self) -> Searcher:
+        """What answers, ready for the graph."""
+        return self.model.searcher(self.graph)
+
+    @property
     def search(self) -> Search:
-        """The model's rules, ready for the graph."""
+        """The model's rules, ready for the graph; an error for a model that has none."""
         return self.model.search(self.graph)
 
     @cached_property
@@ -96,7 +102,7 @@ def _elsewhere(data: str, mark: DataMark) -> Dataset:
     return dataset
 
 
-def _where_it_learned(model: RuleReasoner, folder: Path) -> Dataset:
+def _where_it_learned(model: Reasoner, folder: Path) -> Dataset:
     mark = model.data_
     learned = f"{folder}: it learned from {mark.name!r} ({mark.facts:,} facts)"
     cure = "Pass the graph with --data: a name of the catalog, a folder or a file."

@@ -13,6 +13,7 @@ from stablerule.cli.output import console, plain, print_json, print_table, table
 from stablerule.cli.places import check_file
 from stablerule.errors import InputError, OptionError
 from stablerule.io import write_beside
+from stablerule.reasoning import RuleReasoner
 from stablerule.reports.rendering import need_jinja
 from stablerule.reports.shift_page import shift_page
 from stablerule.shifts import QuerySet, compare_queries, read_query_set
@@ -65,6 +66,11 @@ def shift(
         need_jinja()
     _check_options(seed, reference, {"-o": output, "--json": json})
     opened = open_model(model, data)
+    if not isinstance(opened.model, RuleReasoner):
+        raise InputError(
+            f"{model}: a shift report looks at the rules that answer, and {opened.model.method} does not answer by "
+            "rules. Learn with stablerule or tabular."
+        )
     asked = read_query_set(queries, opened.graph)
     if labels and not len(asked.labelled):
         raise InputError(f"{queries}: no query has its answer in it, as --labels says: each has a ? or an unseen name.")

@@ -14,7 +14,7 @@ from stablerule.evaluation.ranker import Ranker
 from stablerule.graph import Dataset, Graph, Triples
 from stablerule.graph.triples import read_only
 from stablerule.progress import progress_bar
-from stablerule.reasoning import RuleReasoner
+from stablerule.reasoning import Reasoner
 from stablerule.reasoning.ranks import Ranks
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _rank(model: Ranker, queries: Triples, graph: Graph, known: Graph) -> Ranks:
 def _describe(model: object) -> dict[str, Any]:
     """Say what was judged, as far as the model tells."""
     about: dict[str, Any] = {"method": getattr(model, "method", type(model).__name__)}
-    if isinstance(model, RuleReasoner):
+    if isinstance(model, Reasoner):
         about |= {"options": model.options, "learned_from": model.data_.sha256}
         if "aggregation" in model.learned_:
             about["aggregation"] = model.learned_["aggregation"]

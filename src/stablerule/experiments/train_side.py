@@ -92,7 +92,7 @@ def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
         "examples": len(examples),
         "valid": int(valid.mask.sum()),
         "relations_left_whole": len(train.left_whole),
-        "aggregation": model.aggregation_.name,
+        "aggregation": model.learned_["aggregation"]["name"],
         "data": dataset.sha256,
     }
 

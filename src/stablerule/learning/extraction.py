@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from stablerule.progress import progress_bar
 from stablerule.rules import RuleSet
 from stablerule.rules.statistics import measure_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from stablerule.graph.triples import Ids
     from stablerule.paths.examples import ExampleFacts
     from stablerule.samples import RuleSamples
+
+BLOCK = 4096  # bodies scored at a time
 
 
 class Candidates(NamedTuple):
@@ -44,6 +47,21 @@ def best_of(parts: Iterable[Candidates], relations: int, k: int) -> Candidates:
         enough[full] = scores[rank == k - 1]
         kept = Candidates(bodies[rank < k], heads[rank < k], scores[rank < k])
     return kept
+
+
+def score_bodies(
+    samples: RuleSamples, score: Callable[[Ids], NDArray[np.float64]], smoothing: float | None
+) -> Iterator[Candidates]:
+    """Score every body that some relation closed, in blocks; one that none did can't be a rule.
+
+    score: P(head relation | body) (n, 2R or more) for bodies (n, L), short ones filled with -1.
+    """
+    rows = np.flatnonzero(samples.closed)
+    with progress_bar("scoring bodies", len(rows)) as advance:
+        for start in range(0, len(rows), BLOCK):
+            block = rows[start : start + BLOCK]
+            yield from_scores(block, score(samples.bodies[block]), samples, smoothing)
+            advance(len(block))
 
 
 def from_scores(

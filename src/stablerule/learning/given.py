@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from stablerule.errors import InputError, OptionError
+from stablerule.learning.plan import budget_within
 from stablerule.reasoning import RuleReasoner
 from stablerule.rules import RuleSet, read_rules
 from stablerule.rules.statistics import measure_rules
@@ -15,6 +16,7 @@ from stablerule.rules.statistics import measure_rules
 if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples
     from stablerule.paths.examples import ExampleFacts
+    from stablerule.reasoning.deadline import Deadline
 
 MEASURED = ("support", "body_count", "confidence", "pca_confidence", "head_coverage", "confidence_error")
 
@@ -45,6 +47,7 @@ class GivenRules(RuleReasoner):
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
+        minutes: float | None = None,
         seed: int = 0,
     ) -> None:
         self.file = file
@@ -52,10 +55,14 @@ class GivenRules(RuleReasoner):
         self.aggregation = aggregation
         self.by = by
         self.top = top
+        self.minutes = minutes
         self.seed = seed
 
-    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts) -> RuleSet:
-        self._check_options()
+    def plan_lines(self, graph: Graph) -> list[str]:
+        """Say what `fit` would do."""
+        return [f"reads the rules of {self.file}, and learns how to weigh them on {graph.name!r}"]
+
+    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> RuleSet:
         rules, notes = read_rules(self.file)
         self.learned_ = {"notes": list(notes)}
         known = [name for name in rules.relations if name in set(graph.vocabulary.all_relations)]
@@ -64,7 +71,7 @@ class GivenRules(RuleReasoner):
                 f"{self.file}: none of its {len(rules):,} rules concludes a relation of {graph.name!r}, such as "
                 f"{graph.vocabulary.relation_name(0)!r}."
             )
-        return self._measured(rules, graph, examples)
+        return self._measured(rules, graph, examples, budget_within(deadline, self.measure_budget))
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -72,7 +79,7 @@ class GivenRules(RuleReasoner):
         if not self.file:
             raise OptionError("GivenRules needs a file of rules: GivenRules(file=...), or --set file=FILE.")
 
-    def _measured(self, rules: RuleSet, graph: Graph, examples: ExampleFacts) -> RuleSet:
+    def _measured(self, rules: RuleSet, graph: Graph, examples: ExampleFacts, budget: float | None) -> RuleSet:
         """Measure the chains that come without a confidence, if the graph has all their relations."""
         frame = rules.to_frame().with_row_index("row")
         ids = {name: i for i, name in enumerate(graph.vocabulary.all_relations)}
@@ -93,7 +100,7 @@ class GivenRules(RuleReasoner):
         for place, (*_, body) in zip(bodies, named, strict=True):
             place[: len(body)] = [ids[name] for name in body]
         heads = np.array([ids[head] for _, head, _ in named], np.int32)
-        found = measure_rules(graph, bodies, heads, examples=examples, budget=self.measure_budget, seed=self.seed)
+        found = measure_rules(graph, bodies, heads, examples=examples, budget=budget, seed=self.seed)
         numbers = pl.DataFrame({"row": [row for row, *_ in named]} | {name: getattr(found, name) for name in MEASURED})
         frame = frame.update(numbers.with_columns(pl.col("row").cast(pl.UInt32)), on="row")
         return RuleSet.from_frame(frame.drop("row"))

@@ -16,12 +16,18 @@ over two relation ids needs no d x d product for each body:
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from stablerule.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph.triples import Ids
 
 Selector = Literal["straight-through", "argmax"]
 
@@ -80,7 +86,7 @@ class RuleNetwork(nn.Module):
         self._check(bodies, smallest=0)
         tables = self.tables()
         Z = self.encode(bodies, tables)
-        return Z, Z @ tables.keys.T
+        return Z, self._logits(Z, tables)
 
     def forward_mixed(self, bodies: Tensor) -> tuple[Tensor, Tensor]:
         """Do the same for bodies of several lengths, short ones padded at the end with -1; rows keep their order."""
@@ -95,7 +101,7 @@ class RuleNetwork(nn.Module):
         rows = [(lengths == n).nonzero()[:, 0] for n in torch.unique(lengths)]
         parts = [self.encode(bodies[r, : int(lengths[r[0]])], tables) for r in rows]
         Z = torch.cat(parts).index_select(0, torch.cat(rows).argsort())  # (U, d)
-        return Z, Z @ tables.keys.T
+        return Z, self._logits(Z, tables)
 
     def tables(self) -> Tables:
         """Compute what all bodies of a step share."""
@@ -114,9 +120,8 @@ class RuleNetwork(nn.Module):
         while ids.shape[1] > 2:
             pairs, where = _unique_pairs(ids, len(items))  # (P, 2), and for each window its row there (U, n-1)
             omega = self._windows(items, pairs)  # (P, d)
-            attention = (omega @ tables.keys[:-1].T).softmax(1)  # over H, NEG is no relation (P, 2R)
             merged = where + len(items)
-            items = torch.cat([items, attention @ tables.merged_gates])  # (T + P, 4d)
+            items = torch.cat([items, self._merge(omega, tables)])  # (T + P, 4d)
             Q = (omega @ self.window_weight)[where].softmax(1)  # (U, n-1)
             k = Q.argmax(1, keepdim=True)  # (U, 1)
             shorter = _replace(ids, merged, k)  # (U, n-1)
@@ -139,6 +144,15 @@ class RuleNetwork(nn.Module):
         pairs, where = _unique_pairs(ids, len(items))
         return self._windows(items, pairs).index_select(0, where[:, 0])
 
+    def _merge(self, omega: Tensor, tables: Tables) -> Tensor:
+        """Put a mixture of relations in the place of each pair, by its state (P, d): input gates (P, 4d)."""
+        attention = (omega @ tables.keys[:-1].T).softmax(1)  # over H, NEG is no relation (P, 2R)
+        return attention @ tables.merged_gates
+
+    def _logits(self, Z: Tensor, tables: Tables) -> Tensor:
+        """Compare Z (U, d) with every relation and NEG: (U, 2R+1)."""
+        return Z @ tables.keys.T
+
     def _windows(self, items: Tensor, pairs: Tensor) -> Tensor:
         """Run the LSTM over pairs of items: (P, 2) rows of the gates (T, 4d) -> last states (P, d)."""
         firsts, a = torch.unique(pairs[:, 0], return_inverse=True)
@@ -157,6 +171,13 @@ class RuleNetwork(nn.Module):
             raise InputError(
                 f"Relation ids must lie in {smallest}..{largest}, got {int(bodies.min())}..{int(bodies.max())}."
             )
+
+
+def head_probabilities(network: RuleNetwork, bodies: Ids, device: str = "cpu") -> NDArray[np.float64]:
+    """P(head relation | body) of bodies by id (n, L), short ones filled with -1: (n, 2R+1)."""
+    with torch.no_grad():
+        ids = torch.from_numpy(bodies.astype(np.int64)).to(device)
+        return network.forward_mixed(ids)[1].double().softmax(1).cpu().numpy()  # type: ignore[no-any-return]
 
 
 def _first_state(gates: Tensor) -> tuple[Tensor, Tensor]:

@@ -14,11 +14,13 @@ from stablerule.samples import sample_rules
 
 if TYPE_CHECKING:
     from stablerule.graph import Graph
+    from stablerule.reasoning.deadline import Deadline
 
 PILOT_WALKS = 40_000
 WALKS_PER_RELATION = 20_000
 FEWEST_WALKS, MOST_WALKS = 400_000, 8_000_000
 WALKS_A_SECOND = 1_000_000  # for each core, with room to spare
+EDGES_A_SECOND = 70_000_000  # that rules are measured along, for each core
 HOURS = 3600
 FEW_RELATIONS = 60  # where there are more, each has fewer rules
 MANY_RULES, FEW_RULES = 400, 200
@@ -32,6 +34,20 @@ def walks_for(graph: Graph) -> int:
 def rules_for(graph: Graph) -> int:
     """How many chains to keep for each relation and each inverse."""
     return MANY_RULES if graph.n_relations < FEW_RELATIONS else FEW_RULES
+
+
+def walks_within(deadline: Deadline, walks: int) -> int:
+    """As many walks as a tenth of the time that is left allows, and at least some."""
+    if math.isinf(deadline.left):
+        return walks
+    return max(min(walks, PILOT_WALKS), min(walks, int(deadline.left / 10 * WALKS_A_SECOND * available_cores())))
+
+
+def budget_within(deadline: Deadline, edges: float | None) -> float | None:
+    """As many edges as a third of the time that is left allows, for measuring rules; None is exact."""
+    if math.isinf(deadline.left):
+        return edges
+    return max(1.0, min(math.inf if edges is None else edges, deadline.left / 3 * EDGES_A_SECOND * available_cores()))
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,7 @@ class Plan:
         said = [
             f"{self.walks:,} walks, about {self.bodies:,} different bodies",
             f"{self.steps:,} steps of {self.batch_size:,} samples, embeddings of size {self.size}",
-            f"about {self.memory / 1e9:.1f} GB of memory beside the program, about {_duration(self.seconds)}",
+            f"about {self.memory / 1e9:.1f} GB of memory beside the program, about {duration(self.seconds)}",
         ]
         if self.seconds > HOURS:
             said.append(f"This takes hours on {available_cores()} cores. The preset 'laptop' takes minutes at most.")
@@ -80,7 +96,12 @@ def matrix_speed() -> float:
     return 4 * 2 * 512**3 / (time.perf_counter() - began)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Say how long something takes.
+
+    >>> duration(40), duration(600), duration(9000)
+    ('40 seconds', '10 minutes', '2.5 hours')
+    """
     if seconds < 90:
         return f"{seconds:.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 2 * HOURS else f"{seconds / HOURS:.1f} hours"

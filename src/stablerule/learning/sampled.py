@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from stablerule.learning.constants import find_constant_rules
 from stablerule.learning.extraction import Candidates, best_of, to_rules
-from stablerule.learning.plan import rules_for, walks_for
+from stablerule.learning.plan import budget_within, rules_for, walks_for, walks_within
 from stablerule.reasoning import RuleReasoner
 from stablerule.samples import check_lengths, sample_rules
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Graph
     from stablerule.paths.examples import ExampleFacts
+    from stablerule.reasoning.deadline import Deadline
     from stablerule.rules import RuleSet
     from stablerule.samples import RuleSamples
 
@@ -37,14 +38,16 @@ class SampledLearner(RuleReasoner):
 
     def _check_options(self) -> None:
         """Look at the values, before any work; their types have been looked at."""
+        super()._check_options()
         check_lengths(self.min_length, self.max_length)
         self._at_least(1, "walks", "rules_per_relation", "measure_budget", "constant_support", "per_constant")
-        self._at_least(0, "min_support", "seed", "top")
+        self._at_least(0, "min_support", "seed")
 
-    def _sample(self, graph: Graph, examples: ExampleFacts) -> RuleSamples:
+    def _sample(self, graph: Graph, examples: ExampleFacts, deadline: Deadline) -> RuleSamples:
+        walks = walks_for(graph) if self.walks is None else self.walks
         return sample_rules(
             graph,
-            walks_for(graph) if self.walks is None else self.walks,
+            walks_within(deadline, walks),
             max_length=self.max_length,
             min_length=self.min_length,
             backtracking=self.backtracking,
@@ -54,7 +57,12 @@ class SampledLearner(RuleReasoner):
         )
 
     def _best_rules(
-        self, graph: Graph, samples: RuleSamples, scored: Iterable[Candidates], examples: ExampleFacts
+        self,
+        graph: Graph,
+        samples: RuleSamples,
+        scored: Iterable[Candidates],
+        examples: ExampleFacts,
+        deadline: Deadline,
     ) -> RuleSet:
         best = best_of(scored, graph.n_relations, self.rules_per_relation or rules_for(graph))
         chains = to_rules(
@@ -63,7 +71,7 @@ class SampledLearner(RuleReasoner):
             best,
             examples=examples,
             min_support=self.min_support,
-            budget=self.measure_budget,
+            budget=budget_within(deadline, self.measure_budget),
             seed=self.seed,
         )
         if not self.constants:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-import numpy as np
-
 from stablerule.errors import InputError, MissingExtra, OptionError
-from stablerule.learning.extraction import Candidates, from_scores
-from stablerule.learning.plan import FEW_RELATIONS, WALKS_A_SECOND, Plan, expected_bodies, matrix_speed, walks_for
+from stablerule.learning.extraction import Candidates, score_bodies
+from stablerule.learning.plan import (
+    EDGES_A_SECOND,
+    FEW_RELATIONS,
+    WALKS_A_SECOND,
+    Plan,
+    expected_bodies,
+    matrix_speed,
+    walks_for,
+)
 from stablerule.learning.presets import preset
 from stablerule.learning.sampled import SampledLearner
 from stablerule.paths.threads import available_cores
-from stablerule.progress import progress_bar
 from stablerule.reasoning.folder import NETWORK
 from stablerule.reasoning.option_types import check_types
 from stablerule.rules import RuleSet
@@ -26,9 +31,9 @@ if TYPE_CHECKING:
     from stablerule.learning.network import RuleNetwork
     from stablerule.learning.training import TrainingOptions
     from stablerule.paths.examples import ExampleFacts
+    from stablerule.reasoning.deadline import Deadline
     from stablerule.samples import RuleSamples
 
-BLOCK = 4096  # bodies scored at a time
 SIZE, STEPS = 128, 400
 SMALL_BATCH, LARGE_BATCH = 3000, 5000
 
@@ -89,6 +94,7 @@ class StableRule(SampledLearner):
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
+        minutes: float | None = None,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -127,6 +133,7 @@ class StableRule(SampledLearner):
         self.aggregation = aggregation
         self.by = by
         self.top = top
+        self.minutes = minutes
         self.device = device
         self.seed = seed
 
@@ -150,11 +157,15 @@ class StableRule(SampledLearner):
             gram, covariance = unique * unique * features, unique * features * features
             work += 2 * min(gram, covariance) + self.weight_steps * 2 * min(40 * unique * unique, 2 * covariance)
         speed = matrix_speed()
-        measuring = 30 if self.measure_budget is None else self.measure_budget / 70e6 / available_cores()
+        measuring = 30 if self.measure_budget is None else self.measure_budget / EDGES_A_SECOND / available_cores()
         scoring = 2 * bodies * size * relations * 3 / speed
         seconds = walks / WALKS_A_SECOND / available_cores() + steps * stages * (3 * work / speed + 0.01)
         memory = bodies * (200 + 40 * self.decorrelate) + 60 * unique * size + 8 * unique * unique * self.decorrelate
         return Plan(walks, bodies, size, batch_size, steps * stages, memory, seconds + scoring + measuring)
+
+    def plan_lines(self, graph: Graph) -> list[str]:
+        """Say the plan in words."""
+        return self.plan(graph).lines()
 
     def fit(
         self,
@@ -172,14 +183,13 @@ class StableRule(SampledLearner):
         self._checkpoint, self._resume = checkpoint, resume
         return super().fit(graph, valid, examples=examples)
 
-    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts) -> RuleSet:
-        self._check_options()
-        samples = self._sample(graph, examples)
+    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> RuleSet:
+        samples = self._sample(graph, examples, deadline)
         self.network_, self.learned_ = None, {"samples": 0, "bodies": 0, "interrupted": False}
         if not samples.n_bodies:  # every walk came back to where it began: there is nothing to learn from
             return RuleSet()
-        network = self._train(graph, samples, examples)
-        return self._best_rules(graph, samples, self._scores(network, samples), examples)
+        network = self._train(graph, samples, examples, deadline)
+        return self._best_rules(graph, samples, self._scores(network, samples), examples, deadline)
 
     def network(self) -> RuleNetwork:
         """Return the network that was learned, to look at what it says about bodies."""
@@ -196,7 +206,7 @@ class StableRule(SampledLearner):
         network.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
         return network
 
-    def _train(self, graph: Graph, samples: RuleSamples, examples: ExampleFacts) -> RuleNetwork:
+    def _train(self, graph: Graph, samples: RuleSamples, examples: ExampleFacts, deadline: Deadline) -> RuleNetwork:
         import torch  # noqa: PLC0415  # only learning needs it
 
         from stablerule.learning.checkpoints import Checkpoints  # noqa: PLC0415
@@ -210,7 +220,7 @@ class StableRule(SampledLearner):
         if self._checkpoint is not None:
             identity = {"graph": graph.sha256, "examples": examples.facts.sha256, **self.options}
             kept = Checkpoints(self._checkpoint, identity, resume=self._resume)
-        progress = train(network, samples, self._training_options(graph), kept)
+        progress = train(network, samples, self._training_options(graph), kept, deadline)
         self.network_ = {name: t.detach().cpu().numpy() for name, t in network.state_dict().items()}
         self.learned_ = {
             "samples": samples.n_samples,
@@ -224,17 +234,9 @@ class StableRule(SampledLearner):
         return network
 
     def _scores(self, network: RuleNetwork, samples: RuleSamples) -> Iterator[Candidates]:
-        """Score every body that some relation closed; one that none did can't be a rule."""
-        import torch  # noqa: PLC0415
+        from stablerule.learning.network import head_probabilities  # noqa: PLC0415
 
-        rows = np.flatnonzero(samples.closed)
-        with progress_bar("scoring bodies", len(rows)) as advance, torch.no_grad():
-            for start in range(0, len(rows), BLOCK):
-                block = rows[start : start + BLOCK]
-                bodies = torch.from_numpy(samples.bodies[block].astype(np.int64)).to(self.device)
-                scores = network.forward_mixed(bodies)[1].double().softmax(1).cpu().numpy()
-                yield from_scores(block, scores, samples, self.smoothing)
-                advance(len(block))
+        return score_bodies(samples, lambda bodies: head_probabilities(network, bodies, self.device), self.smoothing)
 
     def _training_options(self, graph: Graph) -> TrainingOptions:
         from stablerule.learning.training import TrainingOptions  # noqa: PLC0415
@@ -291,13 +293,10 @@ class StableRule(SampledLearner):
         if not 0 <= self.held_out < 1:
             raise OptionError(f"Argument 'held_out' of StableRule must be a share below 1, got {self.held_out}.")
         try:
-            import torch  # noqa: PLC0415
+            import torch  # noqa: F401, PLC0415
+
+            from stablerule.learning.devices import check_device  # noqa: PLC0415
         except ImportError as error:
             raise MissingExtra("Learning with StableRule", package="torch", extra="learn") from error
         self._decorrelation()
-        try:
-            torch.empty(1, device=self.device).item()
-        except (RuntimeError, AssertionError, NotImplementedError) as error:
-            raise OptionError(
-                f"Argument 'device' is {self.device!r}, but torch has no such device here. Use 'cpu'."
-            ) from error
+        check_device(self.device)

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from stablerule.learning.extraction import Candidates
+from stablerule.learning.plan import EDGES_A_SECOND, WALKS_A_SECOND, duration, expected_bodies, walks_for
 from stablerule.learning.sampled import SampledLearner
+from stablerule.paths.threads import available_cores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph, Triples
     from stablerule.paths.examples import ExampleFacts
+    from stablerule.reasoning.deadline import Deadline
     from stablerule.rules import RuleSet
     from stablerule.samples import RuleSamples
 
@@ -51,6 +54,7 @@ class Tabular(SampledLearner):
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
+        minutes: float | None = None,
         seed: int = 0,
     ) -> None:
         self.max_length = max_length
@@ -68,18 +72,29 @@ class Tabular(SampledLearner):
         self.aggregation = aggregation
         self.by = by
         self.top = top
+        self.minutes = minutes
         self.seed = seed
 
-    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts) -> RuleSet:
-        self._check_options()
-        samples = self._sample(graph, examples)
+    def plan_lines(self, graph: Graph) -> list[str]:
+        """Say in words what `fit` would do on a graph, and what it would cost."""
+        walks = self.walks or walks_for(graph)
+        bodies = expected_bodies(graph, walks, self.max_length, self.seed)
+        walking = walks / WALKS_A_SECOND / available_cores()
+        measuring = 30.0 if self.measure_budget is None else self.measure_budget / EDGES_A_SECOND / available_cores()
+        return [
+            f"{walks:,} walks, about {bodies:,} different bodies, counted",
+            f"about {bodies * 200 / 1e9:.1f} GB of memory beside the program, about {duration(walking + measuring)}",
+        ]
+
+    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> RuleSet:
+        samples = self._sample(graph, examples, deadline)
         self.learned_ = {"samples": samples.n_samples, "bodies": samples.n_bodies}
         closed = samples.cell_heads != samples.negative
         scores = smoothed(samples, self.smoothing)
         cells = Candidates(
             samples.cell_bodies[closed].astype(np.int64), samples.cell_heads[closed].astype(np.int64), scores[closed]
         )
-        return self._best_rules(graph, samples, [cells], examples)
+        return self._best_rules(graph, samples, [cells], examples, deadline)
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -18,6 +18,7 @@ from stablerule.learning.batches import Batch, Pool
 from stablerule.learning.decorrelation import BodyWeights, Decorrelation, random_weights
 from stablerule.learning.interrupting import interrupt_later
 from stablerule.progress import progress_bar
+from stablerule.reasoning.deadline import Deadline
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from stablerule.learning.network import RuleNetwork
     from stablerule.samples import RuleSamples
 
+TRAINING_SHARE = 0.6  # of the time that is left: rules are measured and weighed after it
 HELD_OUT_SAMPLES = 20_000  # enough to see a difference, few enough not to be felt
 
 
@@ -63,10 +65,14 @@ class Progress:
 
 
 def train(
-    network: RuleNetwork, samples: RuleSamples, o: TrainingOptions, checkpoints: Checkpoints | None = None
+    network: RuleNetwork,
+    samples: RuleSamples,
+    o: TrainingOptions,
+    checkpoints: Checkpoints | None = None,
+    deadline: Deadline | None = None,
 ) -> Progress:
-    """Learn P(head relation | body) in place. Ctrl-C ends it with what was learned so far."""
-    began = time.perf_counter()
+    """Learn P(head relation | body) in place. Ctrl-C ends it with what was learned so far, and so does the deadline."""
+    began, last = time.perf_counter(), (deadline or Deadline(None)).left * TRAINING_SHARE
     learned, judging = samples.split(o.held_out, o.seed)
     network.to(o.device)
     adam = torch.optim.Adam(network.parameters(), lr=o.learning_rate)
@@ -85,7 +91,7 @@ def train(
             for stage in stages[at.stage :]:
                 pool, judge = Pool(learned, stage, o.device), Pool(judging, stage, o.device)
                 test = judge.draw(HELD_OUT_SAMPLES, (o.seed, 1, at.stage)) if len(judge) else None
-                while at.step < o.steps:
+                while at.step < o.steps and time.perf_counter() - began < last:
                     batch = pool.draw(o.batch_size, (o.seed, 0, at.stage, at.step))
                     Z, logits = network.forward_mixed(batch.bodies)  # (U, d), (U, 2R+1)
                     w, record = weigh(body_weights, batch, Z, o, at)  # (U,)

@@ -1,9 +1,10 @@
-"""The use of rules, without torch: what every learner can do, and the folder in which it is kept."""
+"""What every learner can do, the use of rules, and the folder in which a model is kept; all without torch."""
 
 from stablerule.reasoning.answers import Answer, Explanation
 from stablerule.reasoning.completing import NewFact
 from stablerule.reasoning.folder import DataMark, SavedModel, read_model_folder
-from stablerule.reasoning.reasoner import RuleReasoner
+from stablerule.reasoning.reasoner import Reasoner
+from stablerule.reasoning.rule_reasoner import RuleReasoner
 from stablerule.reasoning.why_not import WhyNot
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "DataMark",
     "Explanation",
     "NewFact",
+    "Reasoner",
     "RuleReasoner",
     "SavedModel",
     "WhyNot",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from stablerule.paths.compiling import NOTHING, compiled
 from stablerule.paths.ordering import first_at_least
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
     from stablerule.reasoning.theory import Encoded, Theory
 
 MOST_EDGES = 5_000_000  # looked at for the path of one fact
+
+
+def name_reasons(search: Search, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:
+    """Return the best rule behind each fact of a relation, and one path of it by name, as columns rule and path."""
+    encoded, names = search.encoded, search.graph.vocabulary.entities.table
+    rules = best_rules(search, relation, heads, tails)
+    used, which = np.unique(rules, return_inverse=True)
+    places = paths_of(search.graph, encoded.theory, relation, heads, tails, rules)
+    # No entity has the id -1: it gives null, which is then left out of the list.
+    steps = [names.gather(pl.Series(column).replace(-1, None)).alias(f"{i}") for i, column in enumerate(places.T)]
+    return {
+        "rule": pl.Series(spelled_rules(encoded, used), dtype=pl.String).gather(which),
+        "path": pl.DataFrame(steps).select(pl.concat_list(pl.all()).list.drop_nulls()).to_series(),
+    }
 
 
 def best_rules(search: Search, relation: int, heads: Ids, tails: Ids) -> Ids:

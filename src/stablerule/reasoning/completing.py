@@ -15,7 +15,6 @@ import polars as pl
 
 from stablerule.errors import OptionError, closest
 from stablerule.graph import INVERSE
-from stablerule.reasoning.best_rules import best_rules, paths_of, spelled_rules
 from stablerule.reasoning.calibration import Calibration
 from stablerule.reasoning.questions import candidate_limits, joined_graph, known_graphs
 
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.search import Search
+    from stablerule.reasoning.searching import Searcher
 
 BLOCK = 8192  # queries that are asked before what is not wanted is left out
-BOUNDED = ("noisy_or", "max_plus", "learned")  # aggregations whose scores lie between 0 and 1
 ORDER = ("score", "relation", "head", "tail")
 
 
@@ -92,6 +90,7 @@ class NewFact:
 
     probability: None where the model is not calibrated for it. rule: the one that weighs most of those that fired.
     path: the entities along it from head to tail; for a rule with constants, the two of the fact that it needs.
+    Both are empty for a model without rules.
     """
 
     head: str
@@ -99,17 +98,18 @@ class NewFact:
     tail: str
     score: float
     probability: float | None
-    rule: str
-    path: tuple[str, ...]
+    rule: str = ""
+    path: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Say it on one line."""
         number = f"{self.score:.3f}" if self.probability is None else f"{self.probability:.1%}"
-        return f"{number}  {self.head} {self.relation} {self.tail}  by {self.rule}"
+        reason = f"  by {self.rule}" if self.rule else ""
+        return f"{number}  {self.head} {self.relation} {self.tail}{reason}"
 
 
 def complete(
-    search: Search,
+    search: Searcher,
     *,
     known: Graph | Iterable[Graph] | None = None,
     relations: Iterable[str] | None = None,
@@ -151,12 +151,12 @@ def _new_facts(completion: Completion) -> Iterator[NewFact]:
 class Completion:
     """All that is needed to find the new facts of one relation after the other, as frames.
 
-    Their columns are head, relation, tail, score, probability (only with a calibration), rule, path.
+    Their columns are head, relation, tail, score, probability (only with a calibration), and with rules rule, path.
     """
 
     def __init__(
         self,
-        search: Search,
+        search: Searcher,
         wanted: Wanted,
         *,
         known: Graph | Iterable[Graph] | None = None,
@@ -208,24 +208,15 @@ class Completion:
         return np.where(usual, calibration.probability(name, found.scores), np.nan)
 
     def _frame(self, relation: int, found: _Found) -> pl.DataFrame:
-        words, encoded = self.graph.vocabulary, self.search.encoded
-        rules = best_rules(self.search, relation, found.heads, found.tails)
-        used, which = np.unique(rules, return_inverse=True)
-        places = paths_of(self.graph, encoded.theory, relation, found.heads, found.tails, rules)
-        # No entity has the id -1: it gives null, which is then left out of the list.
-        steps = [
-            words.entities.table.gather(pl.Series(column).replace(-1, None)).alias(f"{i}")
-            for i, column in enumerate(places.T)
-        ]
+        words = self.graph.vocabulary
         columns = {
             "head": words.entities.names_of(found.heads),
             "relation": pl.repeat(words.relation_name(relation), len(found.heads), dtype=pl.String, eager=True),
             "tail": words.entities.names_of(found.tails),
             "score": pl.Series(found.scores, dtype=pl.Float64),
             "probability": pl.Series(found.probabilities, dtype=pl.Float64).fill_nan(None),
-            "rule": pl.Series(spelled_rules(encoded, used), dtype=pl.String).gather(which),
-            "path": pl.DataFrame(steps).select(pl.concat_list(pl.all()).list.drop_nulls()).to_series(),
         }
+        columns |= self.search.reasons(relation, found.heads, found.tails)
         if self.calibration is None:
             del columns["probability"]
         return pl.DataFrame({name: series.alias(name) for name, series in columns.items()})
@@ -266,7 +257,7 @@ class _Found(NamedTuple):
 
 def _named(frame: pl.DataFrame) -> Iterator[NewFact]:
     for row in frame.iter_rows(named=True):
-        yield NewFact(**{"probability": None, **row, "path": tuple(row["path"])})
+        yield NewFact(**{"probability": None, **row, "path": tuple(row.get("path", ()))})
 
 
 def _relation_ids(names: Iterable[str] | None, graph: Graph) -> list[int]:
@@ -284,17 +275,18 @@ def _relation_ids(names: Iterable[str] | None, graph: Graph) -> list[int]:
     return sorted(ids)
 
 
-def _check_bounds(wanted: Wanted, search: Search, relations: list[int], calibration: Calibration | str | None) -> None:
+def _check_bounds(
+    wanted: Wanted, search: Searcher, relations: list[int], calibration: Calibration | str | None
+) -> None:
     if wanted.min_probability is not None and not isinstance(calibration, Calibration):
         raise OptionError(
             f"Argument 'min_probability' needs a calibration, and there is none: {calibration or 'none was passed'}. "
             "Leave it out, or use argument 'threshold', the least score."
         )
-    names = map(search.graph.vocabulary.relation_name, relations)
-    ways = {search.ways.aggregation.of(name) for name in names}
-    if wanted.threshold > 1 and all(way in BOUNDED for way in ways):
+    most = search.largest_score(relations)
+    if wanted.threshold > most:
         raise OptionError(
-            f"Argument 'threshold' must be at most 1, as the scores of this model, got {wanted.threshold}."
+            f"Argument 'threshold' must be at most {most:g}, as the scores of this model, got {wanted.threshold}."
         )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 1
-ABOUT, NETWORK = "model.json", "network.safetensors"
+ABOUT, RULES, NETWORK = "model.json", "rules.parquet", "network.safetensors"
 PACKAGES = ("stablerule", "numpy", "numba", "polars", "torch")
 
 
@@ -49,7 +49,7 @@ class SavedModel:
     method: str
     options: dict[str, Any]
     data: DataMark
-    rules: RuleSet
+    rules: RuleSet | None  # None: the method learns none
     vocabulary: Vocabulary
     learned: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
@@ -63,11 +63,12 @@ class SavedModel:
             "options": self.options,
             "data": asdict(self.data),
             "versions": installed_versions(),
-            "rules": len(self.rules),
+            "rules": None if self.rules is None else len(self.rules),
         }
         with folder_beside(folder, overwrite=overwrite) as temporary:
             (temporary / "learned.json").write_text(_json(self.learned), encoding="utf-8")
-            self.rules.to_frame().write_parquet(temporary / "rules.parquet")
+            if self.rules is not None:
+                self.rules.to_frame().write_parquet(temporary / RULES)
             self.vocabulary.write_into(temporary)
             if tensors:
                 from safetensors.numpy import save_file  # noqa: PLC0415  # only learners that have tensors need it
@@ -92,8 +93,8 @@ def read_model_folder(folder: Path) -> SavedModel:
                 f"this version reads up to {FORMAT}. Upgrade with: pip install -U stablerule",
                 path=folder,
             )
-        rules = RuleSet.from_frame(pl.read_parquet(folder / "rules.parquet"))
-        if len(rules) != about["rules"]:
+        rules = None if about["rules"] is None else RuleSet.from_frame(pl.read_parquet(folder / RULES))
+        if rules is not None and len(rules) != about["rules"]:
             raise ValueError(f"{len(rules):,} rules instead of {about['rules']:,}")
         if "network_bytes" in about and (folder / NETWORK).stat().st_size != about["network_bytes"]:
             raise ValueError(f"{NETWORK} is not as long as it was")

@@ -1,4 +1,4 @@
-"""What every learner of rules can do."""
+"""What every learner can do: learn from a graph, answer, score, be judged, be kept."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 import numpy as np
 
 from stablerule.errors import InputError, OptionError, closest, listed
-from stablerule.graph import Graph, Triples
 from stablerule.paths.examples import ExampleFacts
-from stablerule.reasoning.aggregation import Aggregation, AggregationName
 from stablerule.reasoning.answers import Answer, Explanation
-from stablerule.reasoning.calibration import Calibration, calibrate
-from stablerule.reasoning.choosing import CALIBRATING, choose_aggregation, split_valid
 from stablerule.reasoning.completing import NewFact, WantedOptions, complete
+from stablerule.reasoning.deadline import Deadline
 from stablerule.reasoning.explaining import check_triple, explain
 from stablerule.reasoning.folder import DataMark, SavedModel
 from stablerule.reasoning.option_types import check_types
@@ -30,8 +27,6 @@ from stablerule.reasoning.questions import (
     in_blocks,
     joined_graph,
 )
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import By, Encoded, encode_rules
 from stablerule.reasoning.why_not import WhyNot, why_not
 
 BLOCK = 512  # queries that are answered together
@@ -40,97 +35,59 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
-    from stablerule.graph import Vocabulary
+    from stablerule.graph import Graph, Triples, Vocabulary
+    from stablerule.reasoning.calibration import Calibration
     from stablerule.reasoning.ranks import Ranks
+    from stablerule.reasoning.search import Search
+    from stablerule.reasoning.searching import Searcher
     from stablerule.rules import RuleSet
 
 
-class RuleReasoner(ABC):
-    """A learner: `fit(graph)` learns, `rules` are what it learned, `answer` and `explain` use them, `save` keeps it.
+class Reasoner(ABC):
+    """A learner: `fit(graph)` learns, `answer`, `score` and `rank` use what was learned, `save` keeps it.
 
     `__init__` of a learner stores its arguments and does nothing else; `fit` looks at them. What is learned has a name
-    that ends in `_`.
+    that ends in `_`. Those that learn rules have `rules` and `explain`; for the others these are errors that say so.
     """
 
     method: ClassVar[str]
-    rules_: RuleSet
     vocabulary_: Vocabulary
     data_: DataMark
     learned_: dict[str, Any]
-    aggregation_: Aggregation
-    calibration_: Calibration | None
     folder_: Path | None = None  # where the model was taken up from
-
-    # How answers are weighed; a learner may offer them as options.
-    aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto"
-    by: By = "confidence"
-    top: int = 0
+    minutes: float | None = None  # a budget for `fit`; a learner may offer it as an option
 
     @abstractmethod
-    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts) -> RuleSet:
-        """Learn rules from a graph, some of whose facts may serve as examples."""
+    def _fit(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> None:
+        """Learn from a graph, some of whose facts may serve as examples, and come to an end at the deadline."""
+
+    @abstractmethod
+    def _searcher(self, graph: Graph) -> Searcher:
+        """Make what was learned ready for a graph."""
+
+    @abstractmethod
+    def plan_lines(self, graph: Graph) -> list[str]:
+        """Say in words what `fit` would do on a graph, and what it would cost."""
 
     def fit(self, graph: Graph, valid: Triples | None = None, *, examples: Triples | None = None) -> Self:
-        """Learn rules from a graph, and how to weigh them from `valid`, facts that are not in it.
+        """Learn from a graph; `valid`, facts that are not in it, choose what a learner has to choose.
 
-        Without valid facts, training facts choose, each hidden while it is asked for; and there is no calibration.
-
-        examples: the facts of the graph that a learner may learn to conclude: they begin and close walks, count as
-            support, and choose. The others are still walked, and are never taken for false. None is all of them.
+        examples: the facts of the graph that a learner may learn to conclude. The others are still part of the graph,
+            and are never taken for false. None is all of them.
         """
         if not check_graph(graph).n_facts:
             raise InputError(f"Graph {graph.name!r} has no facts to learn from.")
-        check_types(type(self), self.options)
+        self.check_options()
         serving = ExampleFacts.of(graph, examples)
         self.learned_ = {}
-        self.rules_ = self._learn(graph, valid, serving)
+        self._searchers: dict[int, Searcher] = {}
+        self._fit(graph, valid if valid is not None and len(valid) else None, serving, Deadline(self.minutes))
         self.graph_ = graph
         self.vocabulary_ = graph.vocabulary
         self.data_ = DataMark(graph.name, graph.sha256, graph.n_entities, graph.n_relations, graph.n_facts)
         if examples is not None:
             self.learned_["examples"] = serving.facts.n_facts
-        self._choose(graph, valid, serving)
         return self
-
-    def _choose(self, graph: Graph, valid: Triples | None, examples: ExampleFacts) -> None:
-        """Choose the aggregation on one part of valid, and calibrate on the other."""
-        encoded: dict[By, Encoded] = {}
-
-        def encode(by: By) -> Encoded:
-            if by not in encoded:
-                encoded[by] = encode_rules(self.rules_, graph, by)
-            return encoded[by]
-
-        fixed, seed = self._fixed_aggregation(), getattr(self, "seed", 0)
-        choosing, calibrating = split_valid(valid, seed)
-        only = None if self.aggregation == "auto" else self.aggregation
-        known = graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
-        choice = choose_aggregation(
-            encode, graph, choosing, known, only=only, fixed=fixed, seed=seed, examples=examples
-        )
-        self.aggregation_ = choice.aggregation
-        self.learned_["aggregation"] = choice.aggregation.to_json()
-        self.learned_["choice"] = choice.to_json()
-        search = Search(encode(choice.aggregation.by), choice.aggregation)
-        self._searches = {id(graph): search}
-        calibration = calibrate(search, calibrating, known, seed=seed, share=CALIBRATING)
-        self.calibration_ = calibration if isinstance(calibration, Calibration) else None
-        self.learned_["calibration"] = (
-            {"none_because": calibration} if isinstance(calibration, str) else calibration.to_json()
-        )
-
-    def _fixed_aggregation(self) -> Aggregation:
-        """What counts where there is nothing to choose by."""
-        name: AggregationName = "max_plus"
-        if self.aggregation != "auto":
-            name = "max_plus" if self.aggregation == "learned" else self.aggregation
-        return Aggregation(name, by=self.by, top=self.top)
-
-    @property
-    def rules(self) -> RuleSet:
-        """The learned rules."""
-        self._check_fitted()
-        return self.rules_
 
     def answer(
         self,
@@ -152,13 +109,13 @@ class RuleReasoner(ABC):
         """
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise OptionError(f"Argument 'k' must be a whole number of at least 1, got {k!r}.")
-        search = self.search(graph)
+        search = self.searcher(graph)
         limits = candidate_limits(candidates, search.graph)
         asked = check_listed(queries, "queries", "(head, relation)")
         return self._answers(search, asked, k, limits, joined_graph(known, search.graph))
 
     def _answers(
-        self, search: Search, queries: Iterable[tuple[str, str]], k: int, limits: Limits, left_out: Graph | None
+        self, search: Searcher, queries: Iterable[tuple[str, str]], k: int, limits: Limits, left_out: Graph | None
     ) -> Iterator[list[Answer]]:
         for block in in_blocks(queries, search.at_once(k, BLOCK)):
             heads, relations = encode_queries(block, search.graph.vocabulary)
@@ -170,11 +127,12 @@ class RuleReasoner(ABC):
                 yield [Answer(name, score) for name, score in zip(named, values[:n].tolist(), strict=True)]
 
     def score(self, triples: Iterable[tuple[str, str, str]], *, graph: Graph | None = None) -> list[float]:
-        """Return the score of each triple, 0 where no rule reaches its tail.
+        """Return the score of each triple.
 
-        Under `max_plus` it is the weight of the best rule; ranks go by the whole order.
+        For rules it is 0 where none reaches the tail, and under `max_plus` it is the weight of the best rule; ranks go
+        by the whole order.
         """
-        search = self.search(graph)
+        search = self.searcher(graph)
         asked = [check_triple(triple) for triple in check_listed(triples, "triples", "(head, relation, tail)")]
         heads, relations = encode_queries([(head, relation) for head, relation, _ in asked], search.graph.vocabulary)
         tails = np.array([search.graph.vocabulary.entity_id(tail) for *_, tail in asked], np.int32)
@@ -182,15 +140,7 @@ class RuleReasoner(ABC):
 
     def rank(self, queries: Triples, *, graph: Graph, known: Graph) -> Ranks:
         """Rank answers for the evaluator: rows are (head, relation or inverse, answer); known rivals are left out."""
-        return self.search(graph).rank(queries.heads, queries.relations, queries.tails, known)
-
-    def explain(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> list[Explanation]:
-        """Return the rules that fired for (head, relation, tail), the largest share of its score first."""
-        return explain(self.search(graph), *check_triple(triple))
-
-    def why_not(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> WhyNot:
-        """Say where (head, relation, tail) stands among the answers, and why not further up."""
-        return why_not(self.search(graph), *check_triple(triple))
+        return self.searcher(graph).rank(queries.heads, queries.relations, queries.tails, known)
 
     def complete(
         self,
@@ -205,20 +155,17 @@ class RuleReasoner(ABC):
         known: graphs whose facts are not new either. relations: by name; None is all. The others are those of `Wanted`.
         Probabilities are there if the model is calibrated, on the graph that it learned from.
         """
-        search = self.search(graph)
+        search = self.searcher(graph)
         calibration = self.calibration_for(search.graph)
         return complete(search, known=known, relations=relations, calibration=calibration, **wanted)
 
-    def calibration_for(self, graph: Graph) -> Calibration | str:
+    def calibration_for(self, graph: Graph) -> Calibration | str:  # rules have one for their graph
         """Return what gives probabilities on a graph, or say why there is nothing."""
         self._check_fitted()
-        if graph.sha256 != self.data_.sha256:
-            return f"it holds only on the graph that the model learned from, {self.data_.name!r}, and this is another"
-        why = self.learned_.get("calibration", {}).get("none_because", "the model was kept without one")
-        return self.calibration_ or str(why)
+        return f"{self.method} has none; only models that answer by rules are calibrated"
 
-    def search(self, graph: Graph | None = None) -> Search:
-        """Give the rules, made ready for a graph: the one that was learned from, or another."""
+    def searcher(self, graph: Graph | None = None) -> Searcher:
+        """Give what was learned, made ready for a graph: the one that was learned from, or another."""
         self._check_fitted()
         graph = graph if graph is not None else getattr(self, "graph_", None)
         if graph is None:
@@ -227,11 +174,31 @@ class RuleReasoner(ABC):
                 "Pass graph=... to say where to look."
             )
         check_graph(graph)
-        kept = self._searches.get(id(graph))
+        kept = self._searchers.get(id(graph))
         if kept is None or kept.graph is not graph:
-            kept = Search(encode_rules(self.rules_, graph, self.aggregation_.by), self.aggregation_)
-            self._searches = {id(graph): kept}  # one graph at a time: rules made ready take room
+            kept = self._searcher(graph)
+            self._searchers = {id(graph): kept}  # one graph at a time: what is made ready takes room
         return kept
+
+    @property
+    def rules(self) -> RuleSet:
+        """The learned rules."""
+        raise InputError(f"{self.method} learns no rules: it scores answers by itself.")
+
+    def search(self, graph: Graph | None = None) -> Search:  # the others have none
+        """Give the learned rules, made ready for a graph: what explains answers."""
+        raise InputError(
+            f"{self.method} learns no rules, and can't say why it gives an answer. "
+            "Methods that can: stablerule learn --list shows them."
+        )
+
+    def explain(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> list[Explanation]:
+        """Return the rules that fired for (head, relation, tail), the largest share of its score first."""
+        return explain(self.search(graph), *check_triple(triple))
+
+    def why_not(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> WhyNot:
+        """Say where (head, relation, tail) stands among the answers of the rules, and why not further up."""
+        return why_not(self.search(graph), *check_triple(triple))
 
     @classmethod
     def option_names(cls) -> list[str]:
@@ -263,23 +230,28 @@ class RuleReasoner(ABC):
         """Keep the model in a folder. `source` and `reading` say where the data is and how it was read."""
         self._check_fitted()
         mark = self.data_ if source is None else replace(self.data_, source=source, reading=dict(reading or {}))
-        saved = SavedModel(self.method, self.options, mark, self.rules_, self.vocabulary_, self.learned_)
+        saved = SavedModel(self.method, self.options, mark, self._kept_rules(), self.vocabulary_, self.learned_)
         saved.write(Path(folder), overwrite=overwrite, tensors=self._tensors())
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:
         """Take up a model that was kept."""
         model = cls.with_options(saved.options)
-        model.rules_, model.vocabulary_, model.data_ = saved.rules, saved.vocabulary, saved.data
+        model.vocabulary_, model.data_ = saved.vocabulary, saved.data
         model.learned_, model.folder_ = saved.learned, saved.folder
-        kept = saved.learned.get("aggregation")
-        model.aggregation_ = model._fixed_aggregation() if kept is None else Aggregation.from_json(kept)
-        model.calibration_ = Calibration.from_json(saved.learned.get("calibration"))
-        model._searches = {}
+        model._searchers = {}
+        model._take_up(saved)
         return model
 
+    def _take_up(self, saved: SavedModel) -> None:  # noqa: B027  # some have nothing of their own
+        """Take up what is the learner's own."""
+
+    def _kept_rules(self) -> RuleSet | None:
+        """The rules to keep, if there are any."""
+        return None
+
     def _tensors(self) -> dict[str, Any] | None:
-        """Arrays to keep beside the rules."""
+        """Arrays to keep beside the rest."""
         return None
 
     def check_options(self) -> None:
@@ -289,7 +261,7 @@ class RuleReasoner(ABC):
 
     def _check_options(self) -> None:
         """Look at the values; their types have been looked at."""
-        self._at_least(0, "top")
+        self._at_least(0, "minutes")
 
     def _at_least(self, least: float, *names: str) -> None:
         for name in names:
@@ -298,7 +270,7 @@ class RuleReasoner(ABC):
                 raise OptionError(f"Argument {name!r} of {type(self).__name__} must be at least {least}, got {value}.")
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "rules_"):
+        if not hasattr(self, "data_"):
             raise InputError(f"This {type(self).__name__} has not learned anything yet. Call fit(graph) first.")
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
@@ -20,13 +21,15 @@ from stablerule.reasoning.asking import (
     rank_queries,
     score_queries,
 )
+from stablerule.reasoning.best_rules import name_reasons
 from stablerule.reasoning.evidence import COLUMNS, Examples
 from stablerule.reasoning.firings import new_workplace
 from stablerule.reasoning.ranks import Ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from stablerule.graph.triples import Ids
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 CHUNK = 512  # queries of one relation that a thread takes at a time
 ANSWERS_AT_ONCE = 1 << 22  # room for 50 MB of them, however many a query may have
 EVERYBODY = np.empty(0, np.bool_)
+BOUNDED = ("noisy_or", "max_plus", "learned")  # aggregations whose scores lie between 0 and 1
 
 
 class Search:
@@ -131,6 +135,15 @@ class Search:
 
         self._in_parts(relations, heads, part)
         return Examples(rows, stand_for, relations)
+
+    def largest_score(self, relations: Sequence[int]) -> float:
+        """1 where every relation is weighed in a way that ends there, else infinite."""
+        names = map(self.graph.vocabulary.relation_name, relations)
+        return 1.0 if all(self.ways.aggregation.of(name) in BOUNDED for name in names) else math.inf
+
+    def reasons(self, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:
+        """Columns rule and path: the best rule behind each fact of a relation, and the entities along it."""
+        return name_reasons(self, relation, heads, tails)
 
     def asked(self, relation: int) -> Asked:
         """Gather what the queries of one relation have in common."""

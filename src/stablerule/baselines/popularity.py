@@ -1,0 +1,47 @@
+"""The control: whatever is asked, the most frequent answers of the relation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from stablerule.baselines.score_search import ScoreSearch
+from stablerule.reasoning import Reasoner
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Graph, Triples
+    from stablerule.paths.examples import ExampleFacts
+    from stablerule.reasoning.deadline import Deadline
+
+
+class Popularity(Reasoner):
+    """Answers by how many facts of the relation end at an entity, in the graph that is asked. Nothing is learned.
+
+    >>> from stablerule import Dataset
+    >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
+    >>> model = Popularity().fit(Dataset.from_names("trip", train=facts).graph)
+    >>> [answer.entity for answer in next(model.answer([("Paris", "in")]))]
+    ['France', 'Germany']
+    """
+
+    method: ClassVar[str] = "popularity"
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed  # it decides nothing: every learner has one
+
+    def plan_lines(self, graph: Graph) -> list[str]:
+        """Say what `fit` would do."""
+        return [f"counts the facts of {graph.n_relations:,} relations by their ends"]
+
+    def _fit(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> None:
+        pass
+
+    def _searcher(self, graph: Graph) -> ScoreSearch:
+        def score(heads: NDArray[np.int64], relations: NDArray[np.int64]) -> NDArray[np.float64]:
+            counts = {r: np.bincount(graph.facts(r)[1], minlength=graph.n_entities) for r in set(relations.tolist())}
+            return np.array([counts[r] for r in relations.tolist()], np.float64).reshape(len(heads), graph.n_entities)
+
+        return ScoreSearch(graph, score, name=self.method, floor=0.0)

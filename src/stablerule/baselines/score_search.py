@@ -1,0 +1,120 @@
+"""Answers and ranks from a function that scores all entities at once."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stablerule.evaluation import ByScores
+from stablerule.graph import Graph, Triples
+from stablerule.graph.triples import read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from stablerule.graph.triples import Ids
+    from stablerule.reasoning.ranks import Ranks
+
+SCORES_AT_ONCE = 1 << 22
+
+
+class ScoreSearch:
+    """A model that scores, made ready for a graph.
+
+    score: with heads (b,) and relations (b,), both int64, it returns the scores of all entities, (b, E).
+    shown: from raw scores (b, E) to those that people see; `most` is the largest of them.
+    floor: entities whose raw score is not above it are no answers; None for a model that always has something to say.
+    at_most: queries that are scored together; None for as many as make four million scores.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        score: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.floating]],
+        *,
+        name: str,
+        shown: Callable[[NDArray[np.floating]], NDArray[np.floating]] = lambda scores: scores,
+        most: float = math.inf,
+        floor: float | None = None,
+        at_most: int | None = None,
+    ) -> None:
+        self.graph = graph
+        self._score, self._shown, self._most, self._floor = score, shown, most, floor
+        self._at_most = min(at_most or SCORES_AT_ONCE, max(1, SCORES_AT_ONCE // max(1, graph.n_entities)))
+        self._ranker = ByScores(score, floor, batch_size=self._at_most, name=name)
+
+    def rank(self, heads: Ids, relations: Ids, answers: Ids, known: Graph) -> Ranks:
+        """Rank the answer of each query (n,) among all entities, those `known` to be true left out."""
+        queries = Triples(read_only(np.stack([heads, relations, answers], axis=1).astype(np.int32)))
+        return self._ranker.rank(queries, graph=self.graph, known=known)
+
+    def answer(
+        self,
+        heads: Ids,
+        relations: Ids,
+        k: int,
+        known: Graph | None = None,
+        allowed: Callable[[int], NDArray[np.bool_]] | None = None,
+    ) -> tuple[Ids, NDArray[np.float64]]:
+        """Return entities (n, k), -1 where there are no more, and their scores; equal ones stand in the order of names.
+
+        A head is its own answer only where the relation has a loop in the graph.
+        """
+        k = min(k, self.graph.n_entities)
+        found, values = np.full((len(heads), k), -1, np.int32), np.zeros((len(heads), k))
+        for rows in self._blocks(len(heads)):
+            raw = np.asarray(self._score(heads[rows].astype(np.int64), relations[rows].astype(np.int64)), np.float64)
+            visible = np.asarray(self._shown(raw), np.float64)
+            for row, place in enumerate(range(len(heads))[rows]):
+                head, relation = int(heads[place]), int(relations[place])
+                out = self._left_out(head, relation, raw[row], known, allowed)
+                order = np.argsort(np.where(out, np.inf, -raw[row]), kind="stable")[: min(k, int((~out).sum()))]
+                found[place, : len(order)], values[place, : len(order)] = order, visible[row, order]
+        return found, values
+
+    def score(self, heads: Ids, relations: Ids, tails: Ids) -> NDArray[np.float64]:
+        """Return the score of each triple (n,)."""
+        values = np.empty(len(heads))
+        for rows in self._blocks(len(heads)):
+            raw = self._score(heads[rows].astype(np.int64), relations[rows].astype(np.int64))
+            values[rows] = self._shown(raw)[np.arange(len(raw)), tails[rows]]
+        return values
+
+    def at_once(self, k: int, most: int) -> int:
+        """Say how many queries, of at most so many, have room together for k answers each."""
+        return max(1, min(most, SCORES_AT_ONCE // max(1, min(k, self.graph.n_entities))))
+
+    def largest_score(self, relations: Sequence[int]) -> float:  # it is the same for all
+        """The bound of all scores."""
+        return self._most
+
+    def reasons(self, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:  # it has none
+        """Nothing: a score says no reason."""
+        return {}
+
+    def _blocks(self, n: int) -> list[slice]:
+        return [slice(start, min(start + self._at_most, n)) for start in range(0, n, self._at_most)]
+
+    def _left_out(
+        self,
+        head: int,
+        relation: int,
+        scores: NDArray[np.floating],
+        known: Graph | None,
+        allowed: Callable[[int], NDArray[np.bool_]] | None,
+    ) -> NDArray[np.bool_]:
+        """(E,): True for what is no answer."""
+        out = np.zeros(len(scores), bool) if allowed is None else ~allowed(relation)
+        if known is not None:
+            out[known.tails(head, relation)] = True
+        if self._floor is not None:
+            out |= scores <= self._floor
+        begins, ends = self.graph.facts(relation)
+        if not (begins == ends).any():
+            out[head] = True
+        return out
