@@ -60,8 +60,10 @@ def test_the_summary_pairs_methods_of_one_seed(tmp_path: Path) -> None:
     rows = {row["method"]: row for row in summarise(results, tmp_path)}
     gain = rows["tabular"]["difference"]["mean"]
     assert gain["difference"] == pytest.approx(rows["tabular"]["mean"] - rows["nodecor"]["mean"])
-    assert gain["low"] < gain["difference"] < gain["high"]
-    assert gain["low"] > 0.5
+    for interval in ("seeds", "queries"):
+        low, high = gain[interval]
+        assert low < gain["difference"] < high
+    assert gain["queries"][0] > 0.5
     assert "difference" not in rows["nodecor"]
     assert rows["tabular"]["seeds"] == 2
 
@@ -84,3 +86,39 @@ def test_likelihood_is_higher_for_what_was_learned_from(tmp_path: Path) -> None:
     facts = type(examples).concat(examples, held_out)
     found = group_likelihood(model, WORLD.graph, examples, facts, both, seed=0)
     assert found["seen"] > found["not seen"]
+
+
+def test_differences_over_seeds_need_no_single_ranks(tmp_path: Path) -> None:
+    results = []
+    for seed, gain in ((0, 0.1), (1, 0.3), (2, 0.2)):
+        for cell in train_side.cells(("newsroom",), ("tabular", "nodecor"), (0.9,), (seed,)):
+            more = gain if cell["method"] == "tabular" else 0.0
+            by_group = {"favoured": {"n": 9, "mrr": 0.6 + more}, "other 1": {"n": 9, "mrr": 0.2 + 2 * more}}
+            by_group[train_side.FITTED] = {"n": 5, "mrr": 1.0}
+            results.append({"cell": cell, "result": {"groups": by_group, "log_likelihood": {"other 1": more - 1}}})
+    rows = {row["method"]: row for row in summarise(results, tmp_path)}
+    found = rows["tabular"]["difference"]
+    assert found["mean"]["difference"] == pytest.approx(0.3)
+    assert found["worst"]["difference"] == pytest.approx(0.4)
+    assert found["likelihood"]["difference"] == pytest.approx(0.2)
+    half = 4.302652729 * np.std([0.15, 0.45, 0.3], ddof=1) / np.sqrt(3)
+    assert found["mean"]["seeds"] == pytest.approx([0.3 - half, 0.3 + half])
+    assert "queries" not in found["mean"]
+    assert rows["nodecor"]["mean"] == pytest.approx(0.4)  # what was fitted to is not judged
+
+
+def test_variants_change_what_they_say_and_nothing_else(tmp_path: Path) -> None:
+    asked = (
+        "tabular",
+        "equal evidence",
+        "envelope",
+        "mean - deviation",
+        "decorrelated evidence",
+        "worst-group evidence",
+    )
+    found = {}
+    for cell in train_side.cells(("newsroom",), asked, (0.9,), (0,), "valid"):
+        found[cell["method"]] = train_side.run_cell(cell, tmp_path)["groups"]
+        assert train_side.FITTED in found[cell["method"]]
+    assert {n: g["n"] for n, g in found["tabular"].items()} == {n: g["n"] for n, g in found["envelope"].items()}
+    assert all(0 <= figures["mrr"] <= 1 for groups in found.values() for figures in groups.values())

@@ -114,3 +114,23 @@ def test_no_rules_and_rules_that_do_not_fit_together() -> None:
     assert len(measure_rules(graph, np.empty((0, 3), int), np.empty(0, int)).support) == 0
     with pytest.raises(OptionError, match="one head each"):
         measure_rules(graph, np.zeros((2, 3), int), np.zeros(1, int))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_only_pairs_of_some_heads_count(seed: int) -> None:
+    graph = random_graph(seed, entities=9, relations=2, count=26)
+    rules = all_rules(graph, (1, 2, 3), most=120, seed=seed)
+    bodies = np.array([(*b, *[-1] * (3 - len(b))) for b, _ in rules])
+    heads = np.array([h for _, h in rules])
+    some = np.array([1, 4, 7], np.int32)
+    rest = np.setdiff1d(np.arange(graph.n_entities), some).astype(np.int32)
+    parts = [measure_rules(graph, bodies, heads, among=among, budget=None) for among in (some, rest)]
+    whole = measure_rules(graph, bodies, heads, budget=None)
+    assert (parts[0].support + parts[1].support).tolist() == whole.support.tolist()
+    assert (parts[0].body_count + parts[1].body_count).tolist() == whole.body_count.tolist()
+    covered = [sum(int(head in some) for head in graph.facts(int(h))[0].tolist()) for h in heads]
+    expected = parts[0].support / np.maximum(covered, 1)
+    assert parts[0].head_coverage == pytest.approx(expected)
+    nobody = measure_rules(graph, bodies, heads, among=np.empty(0, np.int32), budget=None)
+    assert not nobody.support.any()
+    assert not nobody.confidence.any()

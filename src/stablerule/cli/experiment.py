@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -13,11 +14,12 @@ from stablerule.cli.output import console, errors, plain, print_table, table
 from stablerule.errors import OptionError, closest
 from stablerule.experiments.cells import run_cells
 from stablerule.experiments.summary import summarise
-from stablerule.experiments.train_side import BIASES, GRAPHS, METHODS, SEEDS, cells, run_cell
+from stablerule.experiments.train_side import BIASES, CONFIRMING, GRAPHS, MAIN, METHODS, SEEDS, cells, run_cell
 from stablerule.io import write_beside
 
 T = TypeVar("T")
 NAMES = ("train-side",)
+SPLITS = ("test", "valid")
 CACHE, SUMMARY = "cache", "summary.json"
 
 
@@ -30,17 +32,21 @@ def experiment(
     methods: Annotated[str | None, typer.Option(help=f"Some of {','.join(METHODS)}.")] = None,
     biases: Annotated[str | None, typer.Option(help=f"Such as {','.join(map(str, BIASES))}.")] = None,
     seeds: Annotated[str | None, typer.Option(help=f"Such as {','.join(map(str, SEEDS))}.")] = None,
+    split: Annotated[str, typer.Option(help="What is judged: test, or valid where something is chosen.")] = "test",
     reference: Annotated[str, typer.Option(help="The method that the others are compared with.")] = "nodecor",
 ) -> None:
     """Run what is missing of an experiment, and say what all cells say together."""
     if name not in NAMES:
         raise OptionError(f"There is no experiment {name!r}. There are: {', '.join(NAMES)}.")
     asked = cells(
-        _some("--graphs", graphs, GRAPHS, str),
-        _some("--methods", methods, tuple(METHODS), str),
+        _some("--graphs", graphs, (*GRAPHS, *CONFIRMING), str) if graphs else GRAPHS,
+        _some("--methods", methods, tuple(METHODS), str) if methods else MAIN,
         _some("--biases", biases, None, float) or BIASES,
         _some("--seeds", seeds, None, int) or SEEDS,
+        split,
     )
+    if split not in SPLITS:
+        raise OptionError(f"--split must be one of {', '.join(SPLITS)}, got {split!r}.")
     if reference not in METHODS:
         raise OptionError(f"--reference must be one of {', '.join(METHODS)}, got {reference!r}.")
     cache = output / CACHE
@@ -70,8 +76,10 @@ def _some(option: str, text: str | None, known: tuple[str, ...] | None, kind: ty
         raise OptionError(f"{option} must be numbers with commas between them, got {text!r}.") from error
 
 
-def _gain(found: dict[str, float]) -> str:
-    return f"{found['difference']:+.4f} ({found['low']:+.4f} to {found['high']:+.4f})"
+def _gain(found: dict[str, Any]) -> str:
+    """A difference with its interval: over seeds, or over queries where there is one seed."""
+    low, high = found.get("seeds") or found.get("queries") or (math.nan, math.nan)
+    return f"{found['difference']:+.4f} ({low:+.4f} to {high:+.4f})"
 
 
 def _print(rows: list[dict[str, object]], reference: str) -> None:

@@ -6,18 +6,23 @@ train and in valid. Test is judged in five groups: the favoured one of each rela
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from stablerule.baselines import MODELS
 from stablerule.datasets import load, newsroom
+from stablerule.errors import OptionError
 from stablerule.evaluation import GroupFigures, evaluate
 from stablerule.experiments.body_level import group_likelihood
 from stablerule.experiments.cells import cell_name
 from stablerule.experiments.path_groups import shared_groups
+from stablerule.experiments.stable_confidence import stable_rules
+from stablerule.experiments.weighted_evidence import weigh_evidence
+from stablerule.paths.examples import ExampleFacts
+from stablerule.reasoning import RuleReasoner
 from stablerule.shifts.splits import bias_examples
 
 if TYPE_CHECKING:
@@ -26,31 +31,54 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.experiments.cells import Cell
-    from stablerule.graph import Dataset
+    from stablerule.experiments.weighted_evidence import Kind
+    from stablerule.graph import Dataset, Graph, Triples
     from stablerule.shifts.splits import BiasedExamples
 
 GRAPHS = ("newsroom", "family", "umls", "wn18rr", "fb15k-237")
+CONFIRMING = ("kinship", "geography")
 BIASES = (0.0, 0.5, 0.9)
 SEEDS = (0, 1, 2, 3, 4)
 GROUPS = 5
 WHOLE = "whole"  # relations with too few facts to be biased
-# The methods by name: a learner, and its options.
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "stablerule": ("stablerule", {}),
-    "nodecor": ("stablerule", {"decorrelate": False}),
-    "firstmoment": ("stablerule", {"moment_order": 1}),
-    "rff": ("stablerule", {"features": "rff"}),
-    "random weights": ("stablerule", {"random_weights": True}),
-    "tabular": ("tabular", {}),
+FITTED = "fitted"  # valid facts that served: with split "valid" the others are judged
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A learner with its options, and what is changed about it after it has learned."""
+
+    learner: str
+    options: dict[str, Any] = field(default_factory=dict)
+    evidence: Kind | None = None  # examples of the evidence count for more or less
+    stable: Literal["envelope", "mean - deviation"] | None = None  # another confidence
+
+
+METHODS: dict[str, Variant] = {
+    "stablerule": Variant("stablerule"),
+    "nodecor": Variant("stablerule", {"decorrelate": False}),
+    "firstmoment": Variant("stablerule", {"moment_order": 1}),
+    "rff": Variant("stablerule", {"features": "rff"}),
+    "random weights": Variant("stablerule", {"random_weights": True}),
+    "tabular": Variant("tabular"),
     # Where weights can move the optimum: a small network, which alone scores.
-    "small": ("stablerule", {"size": 16, "smoothing": None}),
-    "small nodecor": ("stablerule", {"size": 16, "smoothing": None, "decorrelate": False}),
+    "small": Variant("stablerule", {"size": 16, "smoothing": None}),
+    "small nodecor": Variant("stablerule", {"size": 16, "smoothing": None, "decorrelate": False}),
+    # The same without a network: what may make answers more stable.
+    "more rules": Variant("tabular", {"rules_per_relation": 800}),
+    "envelope": Variant("tabular", stable="envelope"),
+    "mean - deviation": Variant("tabular", stable="mean - deviation"),
+    "equal evidence": Variant("tabular", evidence="equal"),
+    "decorrelated evidence": Variant("tabular", evidence="decorrelating"),
+    "random evidence": Variant("tabular", evidence="random"),
+    "worst-group evidence": Variant("tabular", evidence="worst group"),
 }
+MAIN = ("stablerule", "nodecor", "firstmoment", "rff", "random weights", "tabular", "small", "small nodecor")
 
 
 def cells(
     graphs: tuple[str, ...] = GRAPHS,
-    methods: tuple[str, ...] = tuple(METHODS),
+    methods: tuple[str, ...] = MAIN,
     biases: tuple[float, ...] = BIASES,
     seeds: tuple[int, ...] = SEEDS,
     split: str = "test",
@@ -74,10 +102,10 @@ def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     train = bias_examples(dataset.train, groups["train"], bias, seed=seed)
     valid = bias_examples(dataset.valid, groups["valid"], bias, seed=seed, among=np.arange(GROUPS))
     examples = dataset.train.take(train.mask)
-    name, options = METHODS[method]
-    model = MODELS[name].with_options(options | {"seed": seed})
-    model.fit(dataset.graph, dataset.valid.take(valid.mask), examples=examples)
+    model = _learn(METHODS[method], dataset.graph, dataset.valid.take(valid.mask), examples, seed)
     names = group_names(dataset, split, groups[split], train)
+    if split == "valid":
+        names = [FITTED if served else name for served, name in zip(valid.mask.tolist(), names, strict=True)]
     found = evaluate(model, dataset, split=split, groups=names, resamples=2)
     by_group = found.by_group() or GroupFigures({})
     ranks = 1 / found.ranks.form("realistic")
@@ -95,6 +123,20 @@ def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
         "aggregation": model.learned_["aggregation"]["name"],
         "data": dataset.sha256,
     }
+
+
+def _learn(variant: Variant, graph: Graph, valid: Triples, examples: Triples, seed: int) -> RuleReasoner:
+    model = MODELS[variant.learner].with_options(variant.options | {"seed": seed})
+    model.fit(graph, valid, examples=examples)
+    if not isinstance(model, RuleReasoner):
+        raise OptionError(f"The train-side experiment is about learners of rules, which {variant.learner} is not.")
+    if variant.stable is not None:
+        serving = ExampleFacts.of(graph, examples)
+        model.rules_ = stable_rules(model.rules_, graph, serving, variant.stable, seed=seed)
+        model._choose(graph, valid, serving)
+    if variant.evidence is not None:
+        weigh_evidence(model, graph, valid, variant.evidence, seed)
+    return model
 
 
 def group_names(dataset: Dataset, split: str, labels: NDArray[np.int64], drawn: BiasedExamples) -> list[str]:

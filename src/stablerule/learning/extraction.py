@@ -108,3 +108,13 @@ def rule_frame(graph: Graph, bodies: Ids, heads: NDArray[np.int64]) -> pl.DataFr
         pl.concat_list(pl.all()).list.drop_nulls().alias("body")
     )
     return body.select(names.gather(pl.Series(heads)).alias("head_relation"), "body")
+
+
+def rule_ids(frame: pl.DataFrame, graph: Graph) -> tuple[Ids, Ids]:
+    """Chains by name -> bodies (n, L), filled with -1 at the end, and head relations (n,): `rule_frame` backwards."""
+    ids = {name: i for i, name in enumerate(graph.vocabulary.all_relations)}
+    rows = [[ids[name] for name in body] for body in frame["body"]]
+    bodies = np.full((len(rows), max(map(len, rows), default=1)), -1, np.int32)
+    for place, row in zip(bodies, rows, strict=True):
+        place[: len(row)] = row
+    return bodies, np.array([ids[name] for name in frame["head_relation"]], np.int32)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-import numpy as np
 import polars as pl
 
 from stablerule.errors import InputError, OptionError
+from stablerule.learning.extraction import rule_ids
 from stablerule.learning.plan import budget_within
 from stablerule.reasoning import RuleReasoner
 from stablerule.rules import RuleSet, read_rules
@@ -82,25 +82,21 @@ class GivenRules(RuleReasoner):
     def _measured(self, rules: RuleSet, graph: Graph, examples: ExampleFacts, budget: float | None) -> RuleSet:
         """Measure the chains that come without a confidence, if the graph has all their relations."""
         frame = rules.to_frame().with_row_index("row")
-        ids = {name: i for i, name in enumerate(graph.vocabulary.all_relations)}
         bare = frame.filter(pl.col("confidence").is_null() & pl.col("score").is_null())
         if bare["constant"].null_count() < len(bare):
             some = RuleSet.from_frame(bare.filter(pl.col("constant").is_not_null()).drop("row"))[0].rule
             raise InputError(
                 f"{self.file}: rules with constants must come with a confidence, and this one does not: {some}"
             )
-        named = [
-            (row, head, body)
-            for row, head, body in bare.select("row", "head_relation", "body").iter_rows()
-            if {head, *body} <= ids.keys()
-        ]
-        if not named:
+        relations = list(graph.vocabulary.all_relations)
+        named = bare.filter(
+            pl.col("head_relation").is_in(relations)
+            & pl.col("body").list.eval(pl.element().is_in(relations)).list.all()
+        )
+        if not len(named):
             return rules
-        bodies = np.full((len(named), max(len(body) for *_, body in named)), -1, np.int32)
-        for place, (*_, body) in zip(bodies, named, strict=True):
-            place[: len(body)] = [ids[name] for name in body]
-        heads = np.array([ids[head] for _, head, _ in named], np.int32)
+        bodies, heads = rule_ids(named, graph)
         found = measure_rules(graph, bodies, heads, examples=examples, budget=budget, seed=self.seed)
-        numbers = pl.DataFrame({"row": [row for row, *_ in named]} | {name: getattr(found, name) for name in MEASURED})
+        numbers = pl.DataFrame({"row": named["row"]} | {name: getattr(found, name) for name in MEASURED})
         frame = frame.update(numbers.with_columns(pl.col("row").cast(pl.UInt32)), on="row")
         return RuleSet.from_frame(frame.drop("row"))

@@ -177,7 +177,7 @@ def head_probabilities(network: RuleNetwork, bodies: Ids, device: str = "cpu") -
     """P(head relation | body) of bodies by id (n, L), short ones filled with -1: (n, 2R+1)."""
     with torch.no_grad():
         ids = torch.from_numpy(bodies.astype(np.int64)).to(device)
-        return network.forward_mixed(ids)[1].double().softmax(1).cpu().numpy()  # type: ignore[no-any-return]
+        return network.forward_mixed(ids)[1].double().softmax(1).cpu().numpy()
 
 
 def _first_state(gates: Tensor) -> tuple[Tensor, Tensor]:

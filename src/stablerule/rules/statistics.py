@@ -52,6 +52,7 @@ def measure_rules(
     heads: Ids,
     *,
     examples: ExampleFacts | None = None,
+    among: Ids | None = None,
     budget: float | None = 1e9,
     seed: int = 0,
     threads: int | None = None,
@@ -60,6 +61,7 @@ def measure_rules(
 
     bodies: (n, L) relation ids, filled with -1 at the end; heads: (n,) head relations. Each pair must be different.
     examples: the facts that count as conclusions; None is all. A body links pairs along any fact.
+    among: entities; only pairs whose head is one of them count, and so do facts. None is all entities.
     budget: how many edges may be looked at in all; beyond it the heads are sampled, for each first relation the
         same for all its bodies. None is exact. Bodies of length 4 and 5 end at 200,000 edges for one head.
 
@@ -77,7 +79,9 @@ def measure_rules(
         return Statistics(*(np.zeros(0) for _ in range(7)))
     order = np.lexsort((heads, *bodies.T[::-1]))
     examples = examples or ExampleFacts.all_of(graph)
-    groups = [_Group(graph, examples, part) for part in _by_first_relation(bodies[order], heads[order])]
+    counts = np.array([_facts_of(examples.facts, relation, among) for relation in range(2 * graph.n_relations)])
+    parts_of = _by_first_relation(bodies[order], heads[order])
+    groups = [_Group(graph, examples, part, among, counts[part[1]]) for part in parts_of]
     limit = np.inf if budget is None else budget / sum(len(group.bodies) for group in groups)
 
     with progress_bar("measuring rules", len(heads)) as advance:
@@ -99,17 +103,33 @@ def _by_first_relation(bodies: Ids, heads: Ids) -> list[tuple[Ids, Ids]]:
     return list(zip(np.split(bodies, cuts), np.split(heads, cuts), strict=True))
 
 
+def _facts_of(facts: Graph, relation: int, among: Ids | None) -> int:
+    """How many facts a relation or inverse has whose head counts."""
+    heads, _ = facts.facts(relation)
+    return len(heads) if among is None else int(np.isin(heads, among).sum())
+
+
 class _Group:
     """All rules whose bodies begin with one relation."""
 
-    def __init__(self, graph: Graph, examples: ExampleFacts, rules: tuple[Ids, Ids]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        examples: ExampleFacts,
+        rules: tuple[Ids, Ids],
+        among: Ids | None,
+        facts: NDArray[np.int64],
+    ) -> None:
         rule_bodies, self.heads = rules
+        self.facts = facts  # of the head relation of each rule
         self.graph, self.examples = graph, examples
         new = np.concatenate([[True], (rule_bodies[1:] != rule_bodies[:-1]).any(1)])
         self.bodies = np.ascontiguousarray(rule_bodies[new])
         self.starts = np.append(np.flatnonzero(new), len(rule_bodies)).astype(np.int64)
         self.body_of = np.cumsum(new) - 1
         self.possible = np.unique(graph.facts(int(self.bodies[0, 0]))[0])
+        if among is not None:
+            self.possible = self.possible[np.isin(self.possible, among)]
 
     def measure(self, budget: float, seed: int) -> Statistics:
         """Try a few heads, see what they cost, then as many as the budget allows."""
@@ -132,7 +152,6 @@ class _Group:
         body_count = (sums.pairs[self.body_of] - sums.withheld_pairs) * scale
         pairs_squared = sums.pairs_squared[self.body_of] - sums.withheld_squared
         confidence = support / (body_count + PESSIMISM)
-        facts = np.diff(self.examples.facts.fact_offsets)[self.heads % self.graph.n_relations]
         # Ratio estimate from a sample without replacement: the deviation of support - confidence * pairs over heads.
         squares = sums.support_squared - 2 * confidence * sums.support_pairs + confidence**2 * pairs_squared
         spread = squares / max(tried - 1, 1)
@@ -143,7 +162,7 @@ class _Group:
             body_count=body_count,
             confidence=confidence,
             pca_confidence=support / (partial + PESSIMISM),
-            head_coverage=support / np.maximum(facts, 1),
+            head_coverage=support / np.maximum(self.facts, 1),
             confidence_error=error,
             heads_tried=np.full(len(self.heads), tried / possible),
         )
