@@ -44,7 +44,7 @@ def test_a_rule_that_holds_in_one_place_only_falls_further(how: str) -> None:
     everywhere = Rule("is_paid_in", ("works_in",))
     before = measured(partly, everywhere)
     after = stable_rules(before, GRAPH, EVERYTHING, how)  # type: ignore[arg-type]
-    old, new = ({s.rule: s.confidence for s in rules} for rules in (before, after))
+    old, new = ({s.rule: s.confidence or 0.0 for s in rules} for rules in (before, after))
     assert new[partly] / old[partly] < 0.6
     assert new[everywhere] / old[everywhere] > 0.9
 

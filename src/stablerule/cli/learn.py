@@ -62,7 +62,7 @@ def learn(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model if there is one.")] = False,
 ) -> None:
     """Learn from data, and keep the model in a folder."""
-    asked = _common(method, max_length, seed, minutes) | _settings(option or [])
+    asked = _common(method, max_length, seed, minutes) | read_settings(option or [])
     model = _make(method, preset, asked)
     model.check_options()
     if resume and not isinstance(model, StableRule):
@@ -130,7 +130,7 @@ def _make(method: str, preset: str, options: dict[str, Any]) -> Reasoner:
     return MODELS[method].with_options(chosen | options)
 
 
-def _settings(pairs: list[str]) -> dict[str, Any]:
+def read_settings(pairs: list[str]) -> dict[str, Any]:
     """`name=value`, where the value is a Python literal or else a word."""
     settings: dict[str, Any] = {}
     for pair in pairs:

@@ -24,6 +24,7 @@ from stablerule.cli.output import NoteFormatter, errors, plain
 from stablerule.cli.rules import rules
 from stablerule.cli.shift import shift
 from stablerule.cli.split import split
+from stablerule.cli.tune import tune
 from stablerule.errors import StableRuleError
 
 # Shows the traceback of an error, which otherwise is one line.
@@ -48,6 +49,7 @@ app.command()(ask)
 app.command()(explain)
 app.command()(complete)
 app.command()(experiment)
+app.command()(tune)
 
 
 def _version(asked: bool) -> None:
