@@ -28,6 +28,7 @@ def test_cells_are_kept_and_told_together(tmp_path: Path, monkeypatch: pytest.Mo
     rows = json.loads((tmp_path / "cells" / "summary.json").read_text())
     assert [row["bias"] for row in rows] == [0, 0.9]
     assert f"{rows[1]['mean']:.4f}" in result.stdout
+    assert f"| tabular | 0.9 | 1 | {rows[1]['mean']:.3f} |" in (tmp_path / "cells" / "summary.md").read_text()
 
     def worked(*_: object) -> None:
         raise AssertionError("run again")
@@ -56,6 +57,8 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         (("train-side", "--methods", "tabula"), "Closest: 'tabular'"),
         (("train-side", "--biases", "much"), "--biases must be numbers"),
         (("train-side", "--reference", "me"), "--reference must be one of"),
+        (("train-side", "--split", "train"), "--split must be one of test, valid"),
+        (("train-side", "--minutes", "-1"), "--minutes must be at least 0"),
     ):
         assert problem in fails("experiment", *words, "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -65,3 +65,10 @@ def test_damaged_and_foreign_files_are_told(tmp_path: Path) -> None:
     path.write_text("{")
     with pytest.raises(ReadError, match="damaged"):
         read_cells(tmp_path, CELLS)
+
+
+def test_no_cell_is_begun_after_the_budget(tmp_path: Path) -> None:
+    assert run_cells(CELLS, tmp_path, lambda _: {}, minutes=0).results == []
+    assert list(tmp_path.iterdir()) == []
+    run_cells(CELLS[:1], tmp_path, lambda _: {})
+    assert len(run_cells(CELLS, tmp_path, lambda _: {}, minutes=0).results) == 1

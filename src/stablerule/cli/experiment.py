@@ -15,12 +15,13 @@ from stablerule.errors import OptionError, closest
 from stablerule.experiments.cells import run_cells
 from stablerule.experiments.summary import summarise
 from stablerule.experiments.train_side import BIASES, CONFIRMING, GRAPHS, MAIN, METHODS, SEEDS, cells, run_cell
+from stablerule.experiments.train_side_tables import train_side_tables
 from stablerule.io import write_beside
 
 T = TypeVar("T")
 NAMES = ("train-side",)
 SPLITS = ("test", "valid")
-CACHE, SUMMARY = "cache", "summary.json"
+CACHE, SUMMARY, TABLES = "cache", "summary.json", "summary.md"
 
 
 def experiment(
@@ -32,6 +33,9 @@ def experiment(
     methods: Annotated[str | None, typer.Option(help=f"Some of {','.join(METHODS)}.")] = None,
     biases: Annotated[str | None, typer.Option(help=f"Such as {','.join(map(str, BIASES))}.")] = None,
     seeds: Annotated[str | None, typer.Option(help=f"Such as {','.join(map(str, SEEDS))}.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="No cell is begun after so many; 0 only reads what is there.")
+    ] = None,
     split: Annotated[str, typer.Option(help="What is judged: test, or valid where something is chosen.")] = "test",
     reference: Annotated[str, typer.Option(help="The method that the others are compared with.")] = "nodecor",
 ) -> None:
@@ -47,15 +51,19 @@ def experiment(
     )
     if split not in SPLITS:
         raise OptionError(f"--split must be one of {', '.join(SPLITS)}, got {split!r}.")
+    if minutes is not None and minutes < 0:
+        raise OptionError(f"--minutes must be at least 0, got {minutes}.")
     if reference not in METHODS:
         raise OptionError(f"--reference must be one of {', '.join(METHODS)}, got {reference!r}.")
     cache = output / CACHE
-    ran = run_cells(asked, output, lambda cell: run_cell(cell, cache))
+    ran = run_cells(asked, output, lambda cell: run_cell(cell, cache), minutes=minutes)
     for cell, error in ran.failed:
         note(f"{', '.join(f'{key} {value}' for key, value in cell.items())} failed: {error}")
     rows = summarise(ran.results, cache, reference=reference)
     with write_beside(output / SUMMARY) as temporary:
         temporary.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    with write_beside(output / TABLES) as temporary:
+        temporary.write_text("\n".join(train_side_tables(rows, reference)).strip() + "\n", encoding="utf-8")
     _print(rows, reference)
     errors.print(f"{len(ran.results):,} of {len(asked):,} cells, in {plain(str(output))}", highlight=False)
     if ran.failed:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from stablerule.errors import InputError, ReadError
 from stablerule.io import write_beside
 from stablerule.progress import progress_bar
+from stablerule.reasoning.deadline import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -41,14 +42,24 @@ def cell_name(cell: Cell) -> str:
     return ",".join(f"{key}={UNSAFE.sub('_', str(value))}" for key, value in cell.items())
 
 
-def run_cells(cells: Sequence[Cell], folder: Path, work: Callable[[Cell], dict[str, Any]]) -> Ran:
-    """Run the cells that have no result yet. One that fails leaves no file: its error is told, and the rest goes on."""
+def run_cells(
+    cells: Sequence[Cell],
+    folder: Path,
+    work: Callable[[Cell], dict[str, Any]],
+    *,
+    minutes: float | None = None,
+) -> Ran:
+    """Run the cells that have no result yet. One that fails leaves no file: its error is told, and the rest goes on.
+
+    minutes: no cell is begun after them; 0 reads what is there.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    deadline = Deadline(minutes)
     failed: list[tuple[Cell, str]] = []
     with progress_bar("cells", len(cells)) as advance:
         for cell in cells:
             path = folder / f"{cell_name(cell)}.json"
-            if not path.exists():
+            if not path.exists() and not deadline.passed:
                 try:
                     _run(cell, path, work)
                 except Exception as error:  # whatever it is, the other cells are to be run
