@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.evaluation.groups import GroupFigures, group_intervals, spread_by_chance
+from stablerule.evaluation.groups import GroupFigures, by_numbers, group_intervals, spread_by_chance
 from stablerule.evaluation.metrics import METRICS, Figures, by_kind, metric_values, overall
 from stablerule.reasoning.ranks import FORMS
 
@@ -92,8 +92,9 @@ class Evaluation:
         """Figures for each group and over groups; None where there are no groups."""
         if self.groups is None:
             return None
-        found, kinds = np.unique(np.asarray(self.groups, object), return_inverse=True)
-        names, kinds, values = found.tolist(), kinds.reshape(-1), self._values(ties)
+        names, values = sorted(set(self.groups), key=by_numbers), self._values(ties)
+        places = {name: place for place, name in enumerate(names)}
+        kinds = np.array([places[name] for name in self.groups], np.int64)
         facts = self.n // 2  # the second half asks for the heads of the same facts
         return GroupFigures(
             self._by(kinds, names, ties),

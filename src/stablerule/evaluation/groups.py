@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
 
 DEALS = 500  # random groupings, to see what spread they have
 BEYOND = 0.95
+
+
+def by_numbers(name: str) -> list[str | int]:
+    """What names of groups are sorted by: numbers in them count as numbers.
+
+    >>> sorted(["degree 10 to 1,200", "degree 2", "degree 3 to 9"], key=by_numbers)
+    ['degree 2', 'degree 3 to 9', 'degree 10 to 1,200']
+    """
+    parts = re.split(r"([0-9][0-9,]*)", name)  # text and numbers take turns
+    return [int(part.replace(",", "")) if place % 2 else part for place, part in enumerate(parts)]
 
 
 class Worst(NamedTuple):
