@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -13,91 +12,120 @@ from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_table, table
 from stablerule.errors import OptionError, closest
 from stablerule.experiments.cells import run_cells
-from stablerule.experiments.summary import summarise
-from stablerule.experiments.train_side import BIASES, CONFIRMING, GRAPHS, MAIN, METHODS, SEEDS, cells, run_cell
-from stablerule.experiments.train_side_tables import train_side_tables
+from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.specs import EXPERIMENTS
+from stablerule.experiments.tables import Table, markdown
 from stablerule.io import write_beside
 
 T = TypeVar("T")
-NAMES = ("train-side",)
+LIST = "list"
 SPLITS = ("test", "valid")
 CACHE, SUMMARY, TABLES = "cache", "summary.json", "summary.md"
 
 
 def experiment(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(NAMES)}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(EXPERIMENTS)}; or {LIST}.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder of the cells; what is there is not run again.")
-    ],
-    graphs: Annotated[str | None, typer.Option(help=f"Some of {','.join(GRAPHS)}.")] = None,
-    methods: Annotated[str | None, typer.Option(help=f"Some of {','.join(METHODS)}.")] = None,
-    biases: Annotated[str | None, typer.Option(help=f"Such as {','.join(map(str, BIASES))}.")] = None,
-    seeds: Annotated[str | None, typer.Option(help=f"Such as {','.join(map(str, SEEDS))}.")] = None,
+        Path | None, typer.Option("--output", "-o", help="The folder of the cells; what is there is not run again.")
+    ] = None,
+    graphs: Annotated[str | None, typer.Option(help="Some graphs, with commas between them.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Some methods, with commas between them.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Such as 0,1,2.")] = None,
     minutes: Annotated[
         float | None, typer.Option(help="No cell is begun after so many; 0 only reads what is there.")
     ] = None,
-    split: Annotated[str, typer.Option(help="What is judged: test, or valid where something is chosen.")] = "test",
-    reference: Annotated[str, typer.Option(help="The method that the others are compared with.")] = "nodecor",
+    biases: Annotated[str | None, typer.Option(help="Of train-side, such as 0,0.5,0.9.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Of train-side, what is judged: test, or valid where something is chosen.")
+    ] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="Of train-side, the method that the others are compared with.")
+    ] = None,
 ) -> None:
-    """Run what is missing of an experiment, and say what all cells say together."""
-    if name not in NAMES:
-        raise OptionError(f"There is no experiment {name!r}. There are: {', '.join(NAMES)}.")
-    asked = cells(
-        _some("--graphs", graphs, (*GRAPHS, *CONFIRMING), str) if graphs else GRAPHS,
-        _some("--methods", methods, tuple(METHODS), str) if methods else MAIN,
-        _some("--biases", biases, None, float) or BIASES,
-        _some("--seeds", seeds, None, int) or SEEDS,
-        split,
+    """Run what is missing of an experiment, and say what all cells say together; `list` shows the experiments."""
+    if name == LIST:
+        _list()
+        return
+    if name not in EXPERIMENTS:
+        known = ", ".join(EXPERIMENTS)
+        raise OptionError(f"There is no experiment {name!r}.{closest(name, EXPERIMENTS)} There are: {known}.")
+    spec = EXPERIMENTS[name]
+    own = _own_options(spec, {"biases": biases, "split": split, "reference": reference})
+    asked = spec.cells(
+        _some("--graphs", graphs, (*spec.graphs, *spec.more_graphs)) or spec.graphs,
+        _some("--methods", methods, (*spec.methods, *spec.more_methods)) or spec.methods,
+        _numbers("--seeds", seeds, int) or spec.seeds,
+        own,
     )
-    if split not in SPLITS:
-        raise OptionError(f"--split must be one of {', '.join(SPLITS)}, got {split!r}.")
     if minutes is not None and minutes < 0:
         raise OptionError(f"--minutes must be at least 0, got {minutes}.")
-    if reference not in METHODS:
-        raise OptionError(f"--reference must be one of {', '.join(METHODS)}, got {reference!r}.")
+    if output is None:
+        raise OptionError("Say where the cells are kept, with -o FOLDER.")
     cache = output / CACHE
-    ran = run_cells(asked, output, lambda cell: run_cell(cell, cache), minutes=minutes)
+    ran = run_cells(asked, output, lambda cell: spec.run(cell, cache), minutes=minutes)
     for cell, error in ran.failed:
         note(f"{', '.join(f'{key} {value}' for key, value in cell.items())} failed: {error}")
-    rows = summarise(ran.results, cache, reference=reference)
+    rows = spec.summarise(ran.results, cache, own)
+    made = spec.tables(rows, own)
     with write_beside(output / SUMMARY) as temporary:
         temporary.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     with write_beside(output / TABLES) as temporary:
-        temporary.write_text("\n".join(train_side_tables(rows, reference)).strip() + "\n", encoding="utf-8")
-    _print(rows, reference)
+        temporary.write_text(markdown(made), encoding="utf-8")
+    _print(made)
     errors.print(f"{len(ran.results):,} of {len(asked):,} cells, in {plain(str(output))}", highlight=False)
     if ran.failed:
         raise typer.Exit(1)
 
 
-def _some(option: str, text: str | None, known: tuple[str, ...] | None, kind: type[T]) -> tuple[T, ...]:
-    """Read a list with commas; None is all that is known."""
-    if text is None:
-        return tuple(kind(word) for word in known or ())  # type: ignore[call-arg]
-    words = [word.strip() for word in text.split(",")]
+def _list() -> None:
+    rows = table("experiment", "what it asks", "graphs", "methods", "seeds", "needs")
+    for spec in EXPERIMENTS.values():
+        counts = ", ".join(spec.graphs), str(len(spec.methods)), str(len(spec.seeds))
+        rows.add_row(spec.name, spec.about, *counts, spec.needs)
+    print_table(rows)
+
+
+def _own_options(spec: Experiment, given: dict[str, str | None]) -> dict[str, Any]:
+    """The options that only some experiments have."""
+    for name, text in given.items():
+        if text is not None and name not in spec.options:
+            raise OptionError(f"--{name} is not for the experiment {spec.name!r}.")
+    own = dict(spec.options)
+    if given["biases"] is not None:
+        own["biases"] = _numbers("--biases", given["biases"], float)
+    if given["split"] is not None:
+        own["split"] = _one_of("--split", given["split"], SPLITS)
+    if given["reference"] is not None:
+        own["reference"] = _one_of("--reference", given["reference"], (*spec.methods, *spec.more_methods))
+    return own
+
+
+def _one_of(option: str, word: str, known: tuple[str, ...]) -> str:
+    if word not in known:
+        raise OptionError(f"{option} must be one of {', '.join(known)}, got {word!r}.{closest(word, known)}")
+    return word
+
+
+def _some(option: str, text: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Read a list with commas."""
+    words = [] if text is None else [word.strip() for word in text.split(",")]
     for word in words:
-        if known is not None and word not in known:
+        if word not in known:
             raise OptionError(f"{option} must be some of {', '.join(known)}, got {word!r}.{closest(word, known)}")
+    return tuple(words)
+
+
+def _numbers(option: str, text: str | None, kind: type[T]) -> tuple[T, ...]:
     try:
-        return tuple(kind(word) for word in words)  # type: ignore[call-arg]
+        return tuple(kind(word) for word in ([] if text is None else text.split(",")))  # type: ignore[call-arg]
     except ValueError as error:
         raise OptionError(f"{option} must be numbers with commas between them, got {text!r}.") from error
 
 
-def _gain(found: dict[str, Any]) -> str:
-    """A difference with its interval: over seeds, or over queries where there is one seed."""
-    low, high = found.get("seeds") or found.get("queries") or (math.nan, math.nan)
-    return f"{found['difference']:+.4f} ({low:+.4f} to {high:+.4f})"
-
-
-def _print(rows: list[dict[str, object]], reference: str) -> None:
-    numbers = ("bias", "seeds", "mean", "worst", "deviation", f"mean - {reference}", f"worst - {reference}")
-    made = table("graph", "method", *numbers, right=numbers)
-    for row in rows:
-        found = row.get("difference")
-        gains = [_gain(found[one]) for one in ("mean", "worst")] if isinstance(found, dict) else ["", ""]
-        figures = (f"{row[one]:.4f}" for one in ("mean", "worst", "deviation"))
-        names = (str(row[one]) for one in ("graph", "method", "bias", "seeds"))
-        made.add_row(*names, *figures, *gains)
-    console.print()
-    print_table(made)
+def _print(tables: list[Table]) -> None:
+    for made in tables:
+        rows = table(*made.headings, right=made.headings[1:])
+        for row in made.rows:
+            rows.add_row(*map(plain, row))
+        console.print(f"\n[bold]{plain(made.title)}[/bold]", highlight=False)
+        print_table(rows)

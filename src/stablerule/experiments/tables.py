@@ -1,0 +1,38 @@
+"""A table of results, for a terminal and as Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TEXT = 1  # columns at the left that hold names; the others hold figures
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lines of words below their headings.
+
+    >>> print("\\n".join(Table("umls", ("method", "MRR"), (("rotate", "0.801"),)).markdown()))
+    **umls**
+    <BLANKLINE>
+    | method | MRR |
+    |---|--:|
+    | rotate | 0.801 |
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def markdown(self) -> list[str]:
+        """Return the lines of a document."""
+        rule = "|" + "---|" * TEXT + "--:|" * (len(self.headings) - TEXT)
+        return [f"**{self.title}**", "", _line(self.headings), rule, *map(_line, self.rows)]
+
+
+def markdown(tables: list[Table]) -> str:
+    """Put tables below each other."""
+    return "\n\n".join("\n".join(table.markdown()) for table in tables) + "\n"
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
