@@ -75,7 +75,6 @@ class GivenRules(RuleReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(0, "seed")
         if not self.file:
             raise OptionError("GivenRules needs a file of rules: GivenRules(file=...), or --set file=FILE.")
 

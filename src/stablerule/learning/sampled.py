@@ -41,7 +41,7 @@ class SampledLearner(RuleReasoner):
         super()._check_options()
         check_lengths(self.min_length, self.max_length)
         self._at_least(1, "walks", "rules_per_relation", "measure_budget", "constant_support", "per_constant")
-        self._at_least(0, "min_support", "seed")
+        self._at_least(0, "min_support")
 
     def _sample(self, graph: Graph, examples: ExampleFacts, deadline: Deadline) -> RuleSamples:
         walks = walks_for(graph) if self.walks is None else self.walks

@@ -25,3 +25,7 @@ class Deadline:
     def passed(self) -> bool:
         """Whether it is time to come to an end."""
         return self.left <= 0
+
+    def part(self, share: float) -> Deadline:
+        """A deadline for a part of what is left."""
+        return Deadline(None if math.isinf(self._end) else share * self.left / 60)

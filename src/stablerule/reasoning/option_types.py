@@ -28,20 +28,20 @@ def check_types(owner: type, values: dict[str, Any]) -> dict[str, Any]:
 def _fitting(owner: type, name: str, value: Any, declared: Any) -> Any:
     kinds = get_args(declared) if isinstance(declared, UnionType) else (declared,)
     for kind in kinds:
-        if kind is NoneType and value is None:
-            return None
-        if kind is bool and isinstance(value, bool):
-            return value
-        if kind is int and _is_number(value) and float(value).is_integer():
-            return int(value)
-        if kind is float and _is_number(value):
-            return value
-        if kind is str and isinstance(value, str):
-            return value
-        if get_origin(kind) is Literal and value in get_args(kind):
-            return value
+        if _takes(kind, value):
+            return int(value) if kind is int else value
     wanted = " or ".join(_said(kind) for kind in kinds)
     raise OptionError(f"Argument {name!r} of {owner.__name__} must be {wanted}, got {value!r}.")
+
+
+def _takes(kind: Any, value: Any) -> bool:
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if get_origin(kind) is dict:
+        return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+    if kind in (int, float):
+        return _is_number(value) and (kind is float or float(value).is_integer())
+    return isinstance(value, kind)
 
 
 def _is_number(value: Any) -> bool:
@@ -51,4 +51,6 @@ def _is_number(value: Any) -> bool:
 def _said(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return " or ".join(map(repr, get_args(kind)))
+    if get_origin(kind) is dict:
+        return "a dict of values by name"
     return {bool: "True or False", int: "a whole number", float: "a number", str: "a word", NoneType: "None"}[kind]

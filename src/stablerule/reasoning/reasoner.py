@@ -56,6 +56,7 @@ class Reasoner(ABC):
     learned_: dict[str, Any]
     folder_: Path | None = None  # where the model was taken up from
     minutes: float | None = None  # a budget for `fit`; a learner may offer it as an option
+    seed: int = 0
 
     @abstractmethod
     def _fit(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> None:
@@ -261,7 +262,7 @@ class Reasoner(ABC):
 
     def _check_options(self) -> None:
         """Look at the values; their types have been looked at."""
-        self._at_least(0, "minutes")
+        self._at_least(0, "minutes", "seed")
 
     def _at_least(self, least: float, *names: str) -> None:
         for name in names:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stablerule.paths.examples import ExampleFacts
     from stablerule.reasoning.deadline import Deadline
     from stablerule.reasoning.folder import SavedModel
+    from stablerule.reasoning.searching import Searcher
 
 
 class RuleReasoner(Reasoner):
@@ -103,7 +104,7 @@ class RuleReasoner(Reasoner):
         assert isinstance(found, Search)  # noqa: S101  # `_searcher` gives nothing else
         return found
 
-    def _searcher(self, graph: Graph) -> Search:
+    def _searcher(self, graph: Graph) -> Searcher:
         return Search(encode_rules(self.rules_, graph, self.aggregation_.by), self.aggregation_)
 
     def _take_up(self, saved: SavedModel) -> None:
