@@ -24,5 +24,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "rlogic": SAMPLED | {"steps": 100, "size": 16},
     "ncrl": SAMPLED | {"steps": 60, "size": 16, "batch_size": 500},
 }
+# Where it is enough that something was learned.
+FEW: dict[str, dict[str, Any]] = {name: {"epochs": 1} for name, options in SMALL.items() if "epochs" in options}
 # Those that are nothing without a file or a package of their own have tests of their own.
 APART = {"given", "pykeen"}

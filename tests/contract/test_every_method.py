@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stablerule import Dataset, Graph, Triples, evaluate, households, load_model
+from stablerule import Dataset, Graph, Triples, evaluate, households, load_model, write_dataset
 from stablerule.baselines import METHODS, MODELS
 from stablerule.errors import InputError, OptionError
 from stablerule.reasoning import Reasoner
-from tests.contract.learners import APART, SMALL
+from tests.contract.learners import APART, FEW, SMALL
+from tests.terminal import run
 
 WORLD = households(families=20, seed=0).dataset
 ELSEWHERE = households(families=3, seed=7).dataset
@@ -187,3 +188,28 @@ def test_unfitted_models_say_so() -> None:
     for method in SMALL:
         with pytest.raises(InputError, match="has not learned anything yet"):
             learner(method).score([("a", "r", "b")])
+
+
+@every_method
+def test_the_command_line_learns_asks_and_judges(method: str, tmp_path: Path) -> None:
+    write_dataset(ELSEWHERE, tmp_path / "data")
+    options = [
+        word for name, value in (SMALL[method] | FEW.get(method, {})).items() for word in ("--set", f"{name}={value}")
+    ]
+    learned = run("learn", tmp_path / "data", "-o", tmp_path / "m", "--method", method, *options)
+    assert learned.exit_code == 0, learned.output
+    head, relation, _ = named(ELSEWHERE, 1)[0]
+    asked = run("ask", tmp_path / "m", head, relation)
+    assert asked.exit_code == 0, asked.output
+    assert "rank" in asked.stdout
+    judged = run("evaluate", tmp_path / "m", tmp_path / "data")
+    assert judged.exit_code == 0, judged.output
+    assert f"answered by {method}" in judged.stdout
+    told = run("rules", tmp_path / "m")
+    assert (told.exit_code == 0) == METHODS[method].explains, told.output
+
+
+def test_every_method_is_listed() -> None:
+    listed = run("learn", "--list")
+    assert listed.exit_code == 0
+    assert all(method in listed.stdout for method in METHODS)

@@ -94,7 +94,9 @@ def learn(
     what = model.rules.describe() if explains else f"A model by {method}"
     _say(f"{what}, in {seconds:.1f} s. Saved to {plain(str(output))}")
     if isinstance(model, RuleReasoner):
-        _say(f"Answers are weighed by {model.aggregation_.name}, chosen on {model.learned_['choice']['chosen_on']}.")
+        choice = model.learned_.get("choice")  # a method may have its own way, and nothing to choose
+        chosen = f", chosen on {choice['chosen_on']}" if choice else ""
+        _say(f"Answers are weighed by {model.aggregation_.name}{chosen}.")
     if "best_mrr" in model.learned_:
         told = model.learned_
         _say(
