@@ -31,7 +31,7 @@ def ask_pykeen(splits: dict[str, Any], scores: np.ndarray[Any, Any]) -> dict[str
     from pykeen.models.mocks import FixedModel
     from pykeen.triples import CoreTriplesFactory
 
-    class Given(FixedModel):  # type: ignore[misc]
+    class Given(FixedModel):  # type: ignore[no-untyped-call]
         """Returns the scores that were made: [h, r] for tails, [t, r + R] for heads."""
 
         def score_t(self, hr_batch: Any, tails: Any = None, **_: Any) -> Any:
@@ -40,7 +40,7 @@ def ask_pykeen(splits: dict[str, Any], scores: np.ndarray[Any, Any]) -> dict[str
         def score_h(self, rt_batch: Any, heads: Any = None, **_: Any) -> Any:
             return torch.as_tensor(scores[rt_batch[:, 1], rt_batch[:, 0] + RELATIONS], dtype=torch.float32)
 
-    class Evaluator(RankBasedEvaluator):  # type: ignore[misc]
+    class Evaluator(RankBasedEvaluator):
         """Keeps the ranks in double precision: in single precision MRR would be right to seven places only."""
 
         def finalize(self) -> Any:

@@ -35,6 +35,32 @@ class Course:
         return asdict(self)
 
 
+class BestSoFar:
+    """A network that is learning, as it was when valid facts liked it best."""
+
+    def __init__(self, network: nn.Module, judge: Callable[[], float], course: Course) -> None:
+        self._network, self._judge, self._course = network, judge, course
+        self._state: dict[str, Tensor] = {}
+        self.without_gain = 0
+
+    def look(self) -> None:
+        """Judge the network after the last epoch of the course, and keep it if it is the best so far."""
+        self._network.eval()
+        mrr = self._judge()
+        self._network.train()
+        self._course.epochs[-1]["valid_mrr"] = mrr
+        self.without_gain += 1
+        if mrr > self._course.best_mrr + 1e-4 or not self._state:
+            self._course.best_mrr, self._course.best_epoch, self.without_gain = mrr, len(self._course.epochs), 0
+            state = self._network.state_dict()
+            self._state.update({name: value.detach().clone() for name, value in state.items()})
+
+    def restore(self) -> None:
+        """Bring the network back to its best."""
+        self._network.load_state_dict(self._state)
+        self._network.eval()
+
+
 def run_epochs(
     network: nn.Module,
     queries: Tensor,
@@ -56,26 +82,14 @@ def run_epochs(
     risen `patience` times, at the deadline, or by Ctrl-C, always with the best network so far.
     clip: the largest length of a gradient.
     """
-    course, began, without_gain = Course(), time.perf_counter(), 0
-    best: dict[str, Tensor] = {}
-
-    def look() -> None:
-        nonlocal without_gain
-        network.eval()
-        mrr = judge()
-        network.train()
-        course.epochs[-1]["valid_mrr"] = mrr
-        without_gain += 1
-        if mrr > course.best_mrr + 1e-4 or not best:
-            course.best_mrr, course.best_epoch, without_gain = mrr, len(course.epochs), 0
-            best.update({name: value.detach().clone() for name, value in network.state_dict().items()})
-
+    course, began = Course(), time.perf_counter()
+    best = BestSoFar(network, judge, course)
     network.train()
     batches = math.ceil(len(queries) / batch_size)
     with progress_bar("learning", epochs * batches) as advance, interrupt_later() as interrupted:
         for epoch in range(1, epochs + 1):
             total, seen = 0.0, 0
-            for rows in torch.randperm(len(queries), generator=generator).split(batch_size):
+            for rows in torch.split(torch.randperm(len(queries), generator=generator), batch_size):
                 loss = loss_of(queries[rows])
                 optimizer.zero_grad(set_to_none=True)
                 loss.backward()  # type: ignore[no-untyped-call]
@@ -90,13 +104,12 @@ def run_epochs(
             course.epochs.append({"loss": total / seen, "seconds": round(time.perf_counter() - began, 2)})
             ended = course.ended_by != "epochs"
             if ended or epoch % check_every == 0 or epoch == epochs:
-                look()
-            if patience is not None and without_gain >= patience and not ended:
+                best.look()
+            if patience is not None and best.without_gain >= patience and not ended:
                 course.ended_by = "patience"
                 break
             if ended:
                 break
-    network.load_state_dict(best)
-    network.eval()
+    best.restore()
     course.seconds = time.perf_counter() - began
     return course

@@ -51,7 +51,22 @@ METHODS: dict[str, Method] = {
             "stablerule", f"{_LEARNING}.stablerule:StableRule", "a network over sampled paths, decorrelating weights"
         ),
         _rules("tabular", f"{_LEARNING}.tabular:Tabular", "the counts of sampled paths, no network"),
+        _rules("ncrl", f"{_HERE}.ncrl:NCRL", "a network that merges bodies pair by pair"),
+        _rules("rlogic", f"{_HERE}.rlogic:RLogic", "a network that reads bodies from left to right"),
+        _rules("rnnlogic", f"{_HERE}.rnnlogic:RNNLogic", "a generator of rules and a predictor that teaches it"),
+        _rules("neural-lp", f"{_HERE}.neural_lp:NeuralLP", "attention over relations, step by step, with a memory"),
+        _rules("drum", f"{_HERE}.drum:DRUM", "several chains of attention over relations"),
         _rules("given", f"{_LEARNING}.given:GivenRules", "rules from a file, of AnyBURL, AMIE or your own"),
+        _embedding("transe", f"{_HERE}.transe:TransE", "a relation is a step from head to tail"),
+        _embedding("distmult", f"{_HERE}.distmult:DistMult", "a relation weighs what two entities share"),
+        _embedding("complex", f"{_HERE}.complex:ComplEx", "DistMult with complex numbers, which tell directions apart"),
+        _embedding("rotate", f"{_HERE}.rotate:RotatE", "a relation is a rotation of complex numbers"),
+        _embedding("pykeen", f"{_HERE}.pykeen_bridge:Pykeen", "any model of the package PyKEEN"),
+        _network(
+            "compgcn", f"{_HERE}.compgcn:CompGCN", "embeddings that are passed around the graph first", inductive=False
+        ),
+        _network("nbfnet", f"{_HERE}.nbfnet:NBFNet", "states of entities, made of all paths from the head"),
+        _network("astarnet", f"{_HERE}.astarnet:AStarNet", "NBFNet along the most promising paths only"),
         Method(
             "popularity",
             "control",

@@ -23,9 +23,12 @@ from stablerule.reasoning.deadline import Deadline
 from stablerule.reasoning.folder import NETWORK
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from stablerule.baselines.epochs import Course
     from stablerule.graph import Vocabulary
     from stablerule.paths.examples import ExampleFacts
     from stablerule.reasoning.folder import SavedModel
@@ -102,34 +105,49 @@ class NeuralReasoner(Reasoner):
         ]
 
     def _fit(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> None:
-        facts = examples.facts.triples
+        facts, edges = examples.facts.triples, Edges.of(graph, self.device)
         if valid is None:
-            facts, valid = _hold_out(facts, self.seed)
+            learned, valid = _hold_out(facts, self.seed)
+            if len(learned) < len(facts):  # a network that looks at edges would find there what it is judged by
+                edges = edges.without(_both_ways(valid, graph).to(self.device))
+            facts = learned
         known = Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
         judged = valid.take(
             np.sort(np.random.default_rng(self.seed).permutation(len(valid))[: self._most_judged(graph)])
         )
-        queries, edges = _both_ways(facts, graph).to(self.device), Edges.of(graph, self.device)
+        queries = _both_ways(facts, graph).to(self.device)
         training = Deadline(None if self.minutes is None else deadline.left * TRAINING_SHARE / 60)
         with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
             torch.manual_seed(self.seed)
             network = self._build(graph.n_entities, graph.n_relations).to(self.device)
-            course = run_epochs(
+            course = self._train(
                 network,
                 queries,
-                lambda batch: network.loss(batch, edges),
+                edges,
                 lambda: self._mean_reciprocal_rank(network, edges, judged, known),
-                self._optimizer(network),
-                epochs=self.epochs,
-                batch_size=self.batch_size,
-                patience=self.patience,
-                check_every=self.check_every,
-                clip=self.clip,
-                deadline=training,
-                generator=torch.Generator().manual_seed(self.seed),
+                training,
             )
         self.network_ = network
         self.learned_ = course.to_json() | {"interrupted": course.ended_by == "interrupt"}
+
+    def _train(
+        self, network: Scorer, queries: Tensor, edges: Edges, judge: Callable[[], float], deadline: Deadline
+    ) -> Course:
+        """Let the network learn in place from queries (2n, 3), the facts before their inverses."""
+        return run_epochs(
+            network,
+            queries,
+            lambda batch: network.loss(batch, edges),
+            judge,
+            self._optimizer(network),
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            patience=self.patience,
+            check_every=self.check_every,
+            clip=self.clip,
+            deadline=deadline,
+            generator=torch.Generator().manual_seed(self.seed),
+        )
 
     def _most_judged(self, graph: Graph) -> int:  # a network that is slow to answer looks at fewer
         return MOST_JUDGED
@@ -201,7 +219,8 @@ class NeuralReasoner(Reasoner):
 
         if saved.folder is None:
             raise InputError(f"A model of {self.method} is taken up from its folder, and this one has none.")
-        self.network_ = self._build(saved.data.entities, saved.data.relations)
+        with torch.random.fork_rng(devices=[]):  # its starting values are replaced at once
+            self.network_ = self._build(saved.data.entities, saved.data.relations)
         kept = {name: torch.from_numpy(array) for name, array in load_file(saved.folder / NETWORK).items()}
         self.network_.load_state_dict(kept)
         self.network_.to(self.device).eval()
@@ -209,7 +228,6 @@ class NeuralReasoner(Reasoner):
     def _check_options(self) -> None:
         super()._check_options()
         self._at_least(1, "epochs", "batch_size", "patience", "check_every")
-        self._at_least(0, "seed")
         if not 0 < self.learning_rate < 10:
             name = type(self).__name__
             raise OptionError(f"Argument 'learning_rate' of {name} must be above 0, got {self.learning_rate}.")

@@ -9,12 +9,24 @@ from typing import Any, TypeAlias
 
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     # method: {graph: {option: value}}
+    "neural-lp": {
+        "umls": {"epochs": 15},
+        "kinship": {"epochs": 20, "learning_rate": 0.003, "patience": 5},
+        "family": {"epochs": 10, "learning_rate": 0.002},
+    },
+    "drum": {
+        "umls": {"max_length": 2, "epochs": 12, "batch_size": 128, "learning_rate": 0.003},
+        "kinship": {"epochs": 8, "batch_size": 128, "learning_rate": 0.003},
+        "family": {"epochs": 4, "learning_rate": 0.002},
+    },
 }
 
 # Where to look: a list is a choice; (low, high) is a number between them, by its logarithm.
 Space: TypeAlias = "dict[str, list[Any] | tuple[float, float]]"
 SPACES: dict[str, Space] = {
     # method: {option: where}
+    "neural-lp": {"max_length": [2, 3], "learning_rate": (0.0005, 0.01), "batch_size": [64, 128, 256]},
+    "drum": {"max_length": [2, 3], "learning_rate": (0.0005, 0.01), "batch_size": [64, 128, 256], "chains": [1, 3, 6]},
     "tabular": {"smoothing": (1.0, 50.0), "rules_per_relation": [100, 200, 400, 800], "max_length": [2, 3]},
     "stablerule": {
         "size": [32, 64, 128, 256],

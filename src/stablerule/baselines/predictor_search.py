@@ -1,0 +1,66 @@
+"""Answers by rules and a bias of each entity: weight * paths, and how likely an entity is an answer anyway."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from stablerule.baselines.score_search import ScoreSearch
+from stablerule.paths.compiling import NOTHING, compiled
+from stablerule.reasoning.best_rules import name_reasons
+from stablerule.reasoning.firings import N_FIRINGS, close_relation, fire, no_firings, open_relation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph.triples import Ids
+    from stablerule.reasoning.asking import Asked, Desk
+    from stablerule.reasoning.search import Search
+
+
+class PredictorSearch(ScoreSearch):
+    """Rules on a graph, whose weights stand in their theory, and biases (2R, E) on top. All entities are answers."""
+
+    def __init__(self, rules: Search, bias: NDArray[np.float32], *, name: str) -> None:
+        super().__init__(rules.graph, self._scores, name=name)
+        self.rules, self.bias = rules, bias
+
+    def _scores(self, heads: NDArray[np.int64], relations: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Score all entities for each query: (b, E)."""
+        scores = self.bias[relations].astype(np.float64)
+
+        def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
+            some = scores[rows]
+            add_paths(asked, heads[rows].astype(np.int32), desk, some)
+            scores[rows] = some
+
+        self.rules._in_parts(relations.astype(np.int32), heads.astype(np.int32), part)
+        return scores
+
+    def reasons(self, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:
+        """Columns rule and path: the rule that weighs most behind each fact; null where none leads there."""
+        relations = np.full(len(heads), relation, np.int32)
+        led = np.flatnonzero(self.rules.rank(heads, relations, tails, self.graph).covered)
+        place = np.full(len(heads), -1, np.int64)
+        place[led] = np.arange(len(led))
+        rows = pl.Series(place).replace(-1, None)
+        return {name: column.gather(rows) for name, column in self._led(relation, heads[led], tails[led]).items()}
+
+    def _led(self, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:
+        if len(heads):
+            return name_reasons(self.rules, relation, heads, tails)
+        return {"rule": pl.Series([], dtype=pl.String), "path": pl.Series([], dtype=pl.List(pl.String))}
+
+
+@compiled
+def add_paths(a: Asked, heads: Ids, desk: Desk, scores: NDArray[np.float64]) -> None:
+    """Add weight * paths of all rules of the relation to scores (n, E)."""
+    open_relation(a.theory, a.relation, desk.workplace.row_of)
+    f = no_firings(desk.workplace)
+    for q in range(len(heads)):
+        f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
+        for i in range(f.sizes[N_FIRINGS]):
+            scores[q, f.entities[f.slots[i]]] += a.theory.weights[f.rules[i]] * f.paths[i]
+    close_relation(a.theory, a.relation, desk.workplace.row_of, f)

@@ -1,0 +1,344 @@
+"""Any model of PyKEEN, through our splits, seeds and evaluator."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+
+import numpy as np
+import torch
+
+from stablerule.baselines.epochs import BestSoFar, Course
+from stablerule.baselines.neural import NeuralReasoner, Scorer
+from stablerule.errors import InputError, MissingExtra, OptionError, closest, listed
+from stablerule.learning.interrupting import interrupt_later
+from stablerule.learning.plan import duration
+from stablerule.progress import progress_bar
+from stablerule.reasoning.folder import NETWORK
+
+try:
+    from pykeen.models import Model, model_resolver
+    from pykeen.training import LCWATrainingLoop, SLCWATrainingLoop, TrainingLoop
+    from pykeen.training.callbacks import TrainingCallback
+    from pykeen.training.training_loop import NonFiniteLossError, NoTrainingBatchError
+    from pykeen.triples import CoreTriplesFactory
+    from pykeen.utils import NoRandomSeedNecessary
+except ImportError as error:
+    if (error.name or "").partition(".")[0] != "pykeen":
+        raise
+    raise MissingExtra("Learning with a model of PyKEEN", package="pykeen", extra="pykeen") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from torch import Tensor
+
+    from stablerule.baselines.edges import Edges
+    from stablerule.graph import Graph, Triples
+    from stablerule.paths.examples import ExampleFacts
+    from stablerule.reasoning.deadline import Deadline
+    from stablerule.reasoning.folder import SavedModel
+
+NEED_MORE = {  # than the facts of a graph
+    "ComplExLiteral": "numbers about entities",
+    "DistMultLiteral": "numbers about entities",
+    "DistMultLiteralGated": "numbers about entities",
+    "InductiveNodePiece": "a second graph",
+    "InductiveNodePieceGNN": "a second graph",
+    "CooccurrenceFilteredModel": "no learning",
+    "FixedModel": "no learning",
+}
+KINDS: dict[str, type[Model]] = {
+    kind.__name__: kind
+    for kind in sorted(model_resolver.lookup_dict.values(), key=lambda kind: kind.__name__)
+    if kind.__name__ not in NEED_MORE
+}
+NEED_INVERSES, MAKE_INVERSES = {"CompGCN", "NodePiece"}, {"RGCN"}  # the second makes them itself
+NUMBERS_AT_ONCE = 1 << 24  # that a model may compute for scores, about a row of its size for each: 64 MB
+
+
+class PykeenScorer(Scorer):
+    """A model of PyKEEN that answers in our ids: the heads of r are asked for as its head prediction says.
+
+    facts: (n, 3) of the graph it was made for; some models pass messages along them, so they are kept with it.
+    """
+
+    facts: Tensor
+
+    def __init__(self, model: Model, facts: Tensor, size: int) -> None:
+        super().__init__()
+        self.model = model
+        self.register_buffer("facts", facts)
+        self.step = max(1, NUMBERS_AT_ONCE // max(1, model.num_entities * size))
+
+    def loss(self, queries: Tensor, edges: Edges) -> Tensor:
+        """Not here: PyKEEN's own loop trains it."""
+        raise NotImplementedError
+
+    def scores(self, heads: Tensor, relations: Tensor, edges: Edges) -> Tensor:
+        """Return (b, E)."""
+        n = self.model.num_real_relations
+        found = torch.empty(len(heads), self.model.num_entities, device=heads.device)
+        for rows in torch.split(torch.nonzero(relations < n).flatten(), self.step):
+            found[rows] = self.model.predict_t(torch.stack([heads[rows], relations[rows]], dim=1))
+        for rows in torch.split(torch.nonzero(relations >= n).flatten(), self.step):
+            found[rows] = self.model.predict_h(torch.stack([relations[rows] - n, heads[rows]], dim=1))
+        return found
+
+
+class _Enough(Exception):
+    """Learning has come to its end."""
+
+
+class _Watch(TrainingCallback):
+    """Judges PyKEEN's loop after its epochs as our own loop does, and ends it in time."""
+
+    def __init__(self, best: BestSoFar, course: Course, told: Pykeen, out_of_time: Callable[[], str | None]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._best, self._course, self._told, self._out_of_time = best, course, told, out_of_time
+        self._losses: list[float] = []
+        self._began = time.perf_counter()
+        self.advance: Callable[..., None] = lambda *_: None
+
+    def on_batch(self, epoch: int, batch: Any, batch_loss: float, **_: Any) -> None:
+        """Note the loss."""
+        self._losses.append(batch_loss)
+
+    def post_batch(self, epoch: int, batch: Any, **_: Any) -> None:
+        """End in the middle of an epoch if there is no time left."""
+        why = self._out_of_time()
+        if why is not None:
+            self._course.ended_by = why
+            self._end_epoch()
+            self._best.look()
+            raise _Enough
+
+    def post_epoch(self, epoch: int, epoch_loss: float, **_: Any) -> None:
+        """Judge the model where it is due."""
+        self._end_epoch()
+        if epoch % self._told.check_every == 0 or epoch == self._told.epochs:
+            self._best.look()
+        mrr = max(self._course.best_mrr, 0)
+        self.advance(1, f"epoch {epoch}  loss {epoch_loss:.3f}  valid MRR {mrr:.3f}")
+        if self._told.patience is not None and self._best.without_gain >= self._told.patience:
+            self._course.ended_by = "patience"
+            raise _Enough
+
+    def _end_epoch(self) -> None:
+        seconds = round(time.perf_counter() - self._began, 2)
+        self._course.epochs.append({"loss": float(np.mean(self._losses)), "seconds": seconds})
+        self._losses.clear()
+
+
+class Pykeen(NeuralReasoner):
+    """Runs a model of the package PyKEEN, by its name there, with PyKEEN's own training loop.
+
+    Splits, seed, early stopping on valid facts, the budget of minutes, ranks and the saved folder are ours.
+
+    loop: "slcwa" draws `negatives` wrong facts for each right one, from both ends; "lcwa" scores all tails of a (head,
+        relation), with inverse relations for the heads.
+    model_options: more arguments of the model, such as {"loss": "nssa"}; values must be plain, to be kept as JSON.
+
+    Models that need more than the facts of a graph are left out. PyKEEN sets global seeds; here it does not.
+
+    >>> from stablerule import Dataset
+    >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
+    >>> model = Pykeen(model="TransE", size=8, epochs=2).fit(Dataset.from_names("trip", train=facts).graph)
+    >>> len(next(model.answer([("Paris", "in")], k=3)))
+    3
+    """
+
+    method: ClassVar[str] = "pykeen"
+    network_: PykeenScorer
+    facts_: Tensor  # (n, 3)
+
+    def __init__(
+        self,
+        *,
+        model: str = "MuRE",
+        size: int = 64,
+        loop: Literal["slcwa", "lcwa"] = "slcwa",
+        negatives: int = 32,
+        model_options: dict[str, Any] | None = None,
+        epochs: int = 200,
+        batch_size: int = 256,
+        learning_rate: float = 0.003,
+        patience: int | None = 5,
+        check_every: int = 5,
+        minutes: float | None = None,
+        device: str = "cpu",
+        seed: int = 0,
+    ) -> None:
+        self.model = model
+        self.size = size
+        self.loop = loop
+        self.negatives = negatives
+        self.model_options = model_options
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.patience = patience
+        self.check_every = check_every
+        self.minutes = minutes
+        self.device = device
+        self.seed = seed
+
+    def plan_lines(self, graph: Graph) -> list[str]:
+        """Say what `fit` would do on a graph, and what it would cost, by doing two batches."""
+        self.check_options()
+        facts = _rows(graph.triples)
+        with torch.random.fork_rng(devices=[]), _quiet(), TemporaryDirectory() as folder:
+            torch.manual_seed(self.seed)
+            model = self._model(facts, graph.n_entities, graph.n_relations).to(self.device)
+            factory, size = self._factory(facts, model), self._batch_size(facts)
+            began = time.perf_counter()
+            self._loop(model, factory).train(
+                factory, batch_size=size, only_size_probing=True, checkpoint_directory=folder, pin_memory=False
+            )
+            seconds = (time.perf_counter() - began) / 2
+        batches = -(-self._examples(facts) // size)
+        most = "" if self.minutes is None else f", {self.minutes:g} minutes at most"
+        return [
+            f"{type(model).__name__} of PyKEEN, {model.num_parameters:,} parameters",
+            f"up to {self.epochs:,} epochs of {batches:,} batches, about {duration(batches * seconds)} each{most}",
+        ]
+
+    def _fit(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> None:
+        self.facts_ = _rows(graph.triples)
+        super()._fit(graph, valid, examples, deadline)
+
+    def _build(self, entities: int, relations: int) -> PykeenScorer:
+        with _quiet():
+            return PykeenScorer(self._model(self.facts_, entities, relations), self.facts_, self.size)
+
+    def _train(
+        self, network: Scorer, queries: Tensor, edges: Edges, judge: Callable[[], float], deadline: Deadline
+    ) -> Course:
+        model = cast("PykeenScorer", network).model
+        facts = queries[: len(queries) // 2]
+        factory = self._factory(facts, model)
+        course, began = Course(), time.perf_counter()
+        best = BestSoFar(network, judge, course)
+        with (
+            progress_bar("learning", self.epochs) as advance,
+            interrupt_later() as interrupted,
+            TemporaryDirectory() as folder,  # it makes one in the home folder otherwise
+            _quiet(),
+        ):
+            watch = _Watch(
+                best, course, self, lambda: "minutes" if deadline.passed else "interrupt" if interrupted() else None
+            )
+            watch.advance = advance
+            try:
+                with suppress(_Enough):
+                    self._loop(model, factory).train(
+                        factory,
+                        num_epochs=self.epochs,
+                        batch_size=self._batch_size(facts),
+                        use_tqdm=False,
+                        checkpoint_directory=folder,
+                        callbacks=watch,
+                        pin_memory=False,
+                    )
+            except (ValueError, NonFiniteLossError, NoTrainingBatchError) as error:
+                raise InputError(f"PyKEEN can't train {self.model} with these options: {error}") from error
+            best.restore()
+            model.post_parameter_update()  # what it had computed from other values is forgotten
+        course.seconds = time.perf_counter() - began
+        return course
+
+    def _take_up(self, saved: SavedModel) -> None:
+        from safetensors import safe_open  # noqa: PLC0415
+
+        if saved.folder is not None:
+            with safe_open(saved.folder / NETWORK, "pt") as file:
+                self.facts_ = file.get_tensor("facts")
+        super()._take_up(saved)
+
+    def _kind(self) -> type[Model]:
+        by_lower = {name.lower(): kind for name, kind in KINDS.items()}
+        kind = by_lower.get(self.model.lower())
+        if kind is None:
+            more = {name.lower(): what for name, what in NEED_MORE.items()}.get(self.model.lower())
+            if more is not None:
+                raise OptionError(f"Argument 'model' of Pykeen is {self.model!r}, which is made for {more}.")
+            near = closest(self.model, KINDS) or listed(KINDS, most=None)
+            raise OptionError(f"Argument 'model' of Pykeen must be a model of PyKEEN, got {self.model!r}.{near}")
+        return kind
+
+    def _inverses(self) -> bool:
+        name = self._kind().__name__
+        return name not in MAKE_INVERSES and (self.loop == "lcwa" or name in NEED_INVERSES)
+
+    def _model(self, facts: Tensor, entities: int, relations: int) -> Model:
+        factory = CoreTriplesFactory(
+            mapped_triples=facts.long(),
+            num_entities=entities,
+            num_relations=relations,
+            create_inverse_triples=self._inverses(),
+        )
+        given = {"embedding_dim": self.size} | (self.model_options or {})
+        try:
+            return self._kind()(triples_factory=factory, random_seed=cast("int", NoRandomSeedNecessary), **given)
+        except (TypeError, ValueError, LookupError, AssertionError) as error:
+            raise OptionError(f"PyKEEN can't make {self.model} of {given!r}: {error}") from error
+
+    def _factory(self, facts: Tensor, model: Model) -> CoreTriplesFactory:
+        return CoreTriplesFactory(
+            mapped_triples=facts.long().cpu(),
+            num_entities=model.num_entities,
+            num_relations=model.num_real_relations,
+            create_inverse_triples=model.use_inverse_triples,
+        )
+
+    def _loop(self, model: Model, factory: CoreTriplesFactory) -> TrainingLoop[Any]:
+        shared: dict[str, Any] = {
+            "model": model,
+            "triples_factory": factory,
+            "optimizer": "adam",
+            "optimizer_kwargs": {"lr": self.learning_rate},
+            "automatic_memory_optimization": False,
+        }
+        if self.loop == "lcwa":
+            return LCWATrainingLoop(**shared)
+        return SLCWATrainingLoop(
+            **shared, negative_sampler="basic", negative_sampler_kwargs={"num_negs_per_pos": self.negatives}
+        )
+
+    def _examples(self, facts: Tensor) -> int:
+        """How many rows PyKEEN makes batches of."""
+        sides = ([0, 1], [2, 1]) if self._inverses() else ([0, 1],)
+        if self.loop == "slcwa":
+            return len(facts) * len(sides)
+        return sum(len(np.unique(facts[:, side].cpu().numpy(), axis=0)) for side in sides)
+
+    def _batch_size(self, facts: Tensor) -> int:
+        """Not more than there is: a model with batch normalisation leaves an incomplete batch out."""
+        return min(self.batch_size, self._examples(facts))
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._at_least(1, "size", "negatives")
+        self._kind()
+        try:
+            json.dumps(self.model_options)
+        except (TypeError, ValueError) as error:
+            raise OptionError(
+                f"Argument 'model_options' of Pykeen must hold plain values, got {self.model_options!r}."
+            ) from error
+
+
+def _rows(facts: Triples) -> Tensor:
+    return torch.from_numpy(np.array(facts.rows, np.int32))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What PyKEEN does in a way that torch or PyKEEN itself would warn about is not the user's affair."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
