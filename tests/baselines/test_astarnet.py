@@ -76,6 +76,17 @@ def test_a_small_share_visits_fewer_entities() -> None:
     assert visited[0] < visited[1]
 
 
+def test_wanted_places_have_the_scores_that_they_have_among_all() -> None:
+    graph = random_graph(2, entities=40, count=80)
+    net = network(graph, share=0.2, least=2)
+    heads, relations, n = torch.tensor([0, 7, 11]), torch.tensor([0, 1, 5]), graph.n_entities
+    wanted = torch.randint(n, (3, 4))
+    places = (wanted + torch.arange(3)[:, None] * n).view(-1)
+    near = net._near(Edges.of(graph))
+    some, every = (net.all_scores(heads, relations, near, which).gather(1, wanted) for which in (places, None))
+    assert_near(some, every)
+
+
 def test_facts_of_the_batch_are_not_seen() -> None:
     graph = random_graph(5)
     net, edges = network(graph), Edges.of(graph)

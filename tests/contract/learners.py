@@ -14,10 +14,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "complex": {"size": 32, "epochs": 10},
     "rotate": {"size": 32, "epochs": 15},
     "compgcn": {"size": 32, "epochs": 8},
-    "nbfnet": {"size": 8, "layers": 3, "epochs": 2},
-    "astarnet": {"size": 8, "layers": 3, "epochs": 2},
+    "nbfnet": {"size": 8, "layers": 3, "epochs": 1},
+    "astarnet": {"size": 8, "layers": 3, "epochs": 1},
     "neural-lp": {"epochs": 3, "max_length": 2},
-    "drum": {"epochs": 3, "max_length": 2},
+    "drum": {"epochs": 2, "max_length": 2},
     "rnnlogic": SAMPLED
     | {"size": 16, "first_steps": 100, "generator_rate": 0.02, "generator_steps": 20, "rounds": 1}
     | {"sampled_rules": 40, "rules_per_relation": 40, "epochs": 5, "learning_rate": 0.01, "most_queries": 200},

@@ -15,7 +15,7 @@ from stablerule.reasoning import Reasoner
 from tests.contract.learners import APART, FEW, SMALL
 from tests.terminal import run
 
-WORLD = households(families=20, seed=0).dataset
+WORLD = households(families=6, seed=0).dataset
 ELSEWHERE = households(families=3, seed=7).dataset
 every_method = pytest.mark.parametrize("method", sorted(SMALL))
 

@@ -48,7 +48,7 @@ class AStarNetwork(PathNetwork):
         return rated
 
     def all_scores(self, heads: Tensor, relations: Tensor, near: Neighbourhoods, wanted: Tensor | None) -> Tensor:
-        """Return (b, E); `wanted` or not, the search is the same."""
+        """Return (b, E); the search is the same for wanted places."""
         b, n = len(heads), near.n_entities
         q = self.queries(relations)  # (b, d)
         starts = torch.arange(b, device=heads.device) * n + heads
@@ -59,6 +59,8 @@ class AStarNetwork(PathNetwork):
             chosen = self._best_senders(places, s.detach(), near)
             senders = places[chosen]
             receivers = self._best_receivers(senders, table, near, b)
+            if wanted is not None and layer is self.layers[-1]:  # nobody asks for the others any more
+                receivers = receivers[torch.isin(receivers, wanted)]
             sent = torch.sigmoid(s.index_select(0, chosen))[:, None] * h.index_select(0, chosen)
             old, own = rows_at(receivers, places, h), rows_at(receivers, starts, q)
             passage, degrees = near.passage(senders, receivers, b), Degrees(near, receivers)

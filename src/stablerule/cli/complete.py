@@ -37,7 +37,7 @@ def complete(
     ] = None,
     top: Annotated[int | None, typer.Option(help="The best so many of all.")] = None,
     per_relation: Annotated[int | None, typer.Option(help="The best so many of each relation.")] = None,
-    threshold: Annotated[float, typer.Option(help="The least score.")] = 0.0,
+    threshold: Annotated[float | None, typer.Option(help="The least score.")] = None,
     min_probability: Annotated[float | None, typer.Option(help="The least probability.")] = None,
     per_query: Annotated[int, typer.Option(help="The best so many answers for each head.")] = 10,
     candidates: Annotated[

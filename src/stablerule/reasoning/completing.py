@@ -36,7 +36,7 @@ class Wanted:
     """Which new facts are wanted.
 
     top, per_relation: at most so many, of all relations together and of each; None is all of them.
-    threshold: the least score. min_probability: the least probability, for models that are calibrated.
+    threshold: the least score; None is none, and scores of some methods lie below 0. min_probability: the least probability, for models that are calibrated.
     per_query: answers to one query (head, relation, ?), the best ones.
     candidates: "range" admits only tails that stand there in some fact of the relation, "all" any entity.
     domain: "observed" asks the heads that have some fact of the relation already, "all" every entity.
@@ -44,7 +44,7 @@ class Wanted:
 
     top: int | None = None
     per_relation: int | None = None
-    threshold: float = 0.0
+    threshold: float | None = None
     min_probability: float | None = None
     per_query: int = 10
     candidates: Literal["range", "all"] = "range"
@@ -77,7 +77,7 @@ class WantedOptions(TypedDict, total=False):
 
     top: int | None
     per_relation: int | None
-    threshold: float
+    threshold: float | None
     min_probability: float | None
     per_query: int
     candidates: Literal["range", "all"]
@@ -192,7 +192,8 @@ class Completion:
         """Ask some heads, and keep what is good enough."""
         wanted, asked = self.wanted, np.full(len(heads), relation, np.int32)
         tails, scores = self.search.answer(heads, asked, wanted.per_query, self._known, self._limits)
-        query, place = np.nonzero((tails >= 0) & (scores >= wanted.threshold))
+        least = -math.inf if wanted.threshold is None else wanted.threshold
+        query, place = np.nonzero((tails >= 0) & (scores >= least))
         found = _Found(heads[query], tails[query, place], scores[query, place], np.full(len(query), np.nan))
         if self.calibration is not None:
             found = found._replace(probabilities=self._probabilities(relation, found, self.calibration))
@@ -284,7 +285,7 @@ def _check_bounds(
             "Leave it out, or use argument 'threshold', the least score."
         )
     most = search.largest_score(relations)
-    if wanted.threshold > most:
+    if wanted.threshold is not None and wanted.threshold > most:
         raise OptionError(
             f"Argument 'threshold' must be at most {most:g}, as the scores of this model, got {wanted.threshold}."
         )
