@@ -36,7 +36,8 @@ class Wanted:
     """Which new facts are wanted.
 
     top, per_relation: at most so many, of all relations together and of each; None is all of them.
-    threshold: the least score; None is none, and scores of some methods lie below 0. min_probability: the least probability, for models that are calibrated.
+    threshold: the least score; None is none at all, since scores of some methods lie below 0.
+    min_probability: the least probability, for models that are calibrated.
     per_query: answers to one query (head, relation, ?), the best ones.
     candidates: "range" admits only tails that stand there in some fact of the relation, "all" any entity.
     domain: "observed" asks the heads that have some fact of the relation already, "all" every entity.
