@@ -10,6 +10,9 @@ from benchmarks.accuracy import SEEDS
 from benchmarks.accuracy_tables import lever_table, main_table
 from benchmarks.answering import answering_table
 from benchmarks.expecting import table as expecting_table
+from stablerule.experiments.cells import FORMAT
+from stablerule.experiments.summary import summarise
+from stablerule.experiments.train_side_experiment import tables
 
 ROOT = Path(__file__).parents[1]
 
@@ -95,3 +98,22 @@ def test_the_figures_about_grouping_and_about_seeds_are_those_of_the_benchmarks(
     assert said in (ROOT / "docs" / "shifts.md").read_text()
     seeds = [results("accuracy")["umls"][row]["mrr"] for row in SEEDS]
     assert ", ".join(f"{mrr:.3f}" for mrr in seeds) in accuracy
+
+
+def test_the_tables_about_weights_are_those_of_the_cells() -> None:
+    """From the files of the cells alone: the single ranks are not kept."""
+    text = (ROOT / "docs" / "weights.md").read_text()
+    for folder, reference in (("train-side", "nodecor"), ("train-side-valid", "tabular")):
+        cells = [json.loads(path.read_text()) for path in sorted((ROOT / "results" / folder).glob("graph=*.json"))]
+        assert all(cell["format"] == FORMAT for cell in cells)
+        rows = [row for row in summarise(cells, ROOT / "nowhere", reference=reference) if row["bias"] == 0.9]
+        made = {line for table in tables(rows, reference) for line in table.markdown()}
+        said = {line for line in _section(text, folder).splitlines() if line.startswith("| ") and " | 0.9 | " in line}
+        assert said
+        assert said <= made
+
+
+def _section(text: str, folder: str) -> str:
+    """What stands between the comments that name a folder of results."""
+    begin, end = f"<!-- results/{folder} -->", "<!-- end -->"
+    return text.partition(begin)[2].partition(end)[0]

@@ -39,7 +39,7 @@ class Variant(NamedTuple):
 
 
 VARIANTS = {
-    "fixed": Variant(1, "straight-through", "open", 0.005, decay=True),
+    "fixed": Variant(1, "straight-through", "open", 0.01, decay=True),
     "faithful": Variant(2, "argmax", "paper", 2.5e-5, decay=False),
 }
 
@@ -107,7 +107,7 @@ class NCRL(PathLearner):
         variant: Literal["fixed", "faithful"] = "fixed",
         max_length: int = 3,
         walks: int | None = None,
-        size: int = 256,
+        size: int = 128,
         steps: int = 1500,
         batch_size: int = 5000,
         learning_rate: float | None = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stablerule.baselines import load_model
+from stablerule.baselines import METHODS, load_model
 from stablerule.cli.grouping import HELP, grouping_for, print_shift
 from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_json, print_table, table
@@ -120,13 +120,14 @@ def _print_for_people(result: dict[str, Any], *, every_relation: bool) -> None:
             highlight=False,
             soft_wrap=True,
         )
-    console.print(
-        f"\nA score above the floor: {result['coverage']:.1%} of the right answers; those below it stand by "
-        "popularity, that is by how many facts of the relation end there.\n"
-        f"No candidate at all: {result['no_candidate']:.1%} of the queries.\nRanked in {result['seconds']:.1f} s.",
-        highlight=False,
-        soft_wrap=True,
-    )
+    told = f"Ranked in {result['seconds']:.1f} s."
+    if METHODS[result["model"]["method"]].kind not in ("embedding", "graph network"):  # those score every entity
+        told = (
+            f"A score above the floor: {result['coverage']:.1%} of the right answers; those below it stand by "
+            "popularity, that is by how many facts of the relation end there.\n"
+            f"No candidate at all: {result['no_candidate']:.1%} of the queries.\n{told}"
+        )
+    console.print(f"\n{told}", highlight=False, soft_wrap=True)
 
 
 def _print_groups(result: dict[str, Any]) -> None:
