@@ -103,17 +103,21 @@ def test_the_figures_about_grouping_and_about_seeds_are_those_of_the_benchmarks(
 def test_the_tables_about_weights_are_those_of_the_cells() -> None:
     """From the files of the cells alone: the single ranks are not kept."""
     text = (ROOT / "docs" / "weights.md").read_text()
-    for folder, reference in (("train-side", "nodecor"), ("train-side-valid", "tabular")):
+    for mark, folder, reference in (
+        ("results/train-side", "train-side", "nodecor"),
+        ("results/train-side-valid", "train-side-valid", "tabular"),
+        ("small", "train-side", "small nodecor"),
+    ):
         cells = [json.loads(path.read_text()) for path in sorted((ROOT / "results" / folder).glob("graph=*.json"))]
         assert all(cell["format"] == FORMAT for cell in cells)
         rows = [row for row in summarise(cells, ROOT / "nowhere", reference=reference) if row["bias"] == 0.9]
         made = {line for table in tables(rows, reference) for line in table.markdown()}
-        said = {line for line in _section(text, folder).splitlines() if line.startswith("| ") and " | 0.9 | " in line}
+        said = {line for line in _section(text, mark).splitlines() if line.startswith("| ") and " | 0.9 | " in line}
         assert said
         assert said <= made
 
 
-def _section(text: str, folder: str) -> str:
-    """What stands between the comments that name a folder of results."""
-    begin, end = f"<!-- results/{folder} -->", "<!-- end -->"
+def _section(text: str, mark: str) -> str:
+    """What stands between the comment with a mark and the one that ends it."""
+    begin, end = f"<!-- {mark} -->", "<!-- end -->"
     return text.partition(begin)[2].partition(end)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from torch import Tensor
 from stablerule import Dataset, households, load_model
 from stablerule.baselines.rlogic import RLogic, RLogicNetwork
 from stablerule.errors import OptionError
-from stablerule.learning.batches import Pool
+from stablerule.learning.batches import Batch, Pool
 from stablerule.samples import sample_rules
 
 R, D = 3, 5
@@ -130,6 +131,23 @@ def test_a_graph_without_walks_has_no_rules() -> None:
     loop = Dataset.from_names("loop", train=[("a", "r", "a")]).graph
     assert len(RLogic(**SMALL).fit(loop).rules) == 0
     assert RLogic(**SMALL).plan_lines(loop)
+
+
+def test_ctrl_c_ends_with_what_was_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = RLogicNetwork.loss
+
+    def loss(network: RLogicNetwork, batch: Batch) -> Tensor:
+        loss.calls += 1  # type: ignore[attr-defined]
+        if loss.calls == 3:  # type: ignore[attr-defined]
+            signal.raise_signal(signal.SIGINT)
+        return plain(network, batch)
+
+    loss.calls = 0  # type: ignore[attr-defined]
+    monkeypatch.setattr(RLogicNetwork, "loss", loss)
+    model = RLogic(**SMALL, aggregation="max_plus").fit(WORLD.graph)
+    assert model.learned_["interrupted"]
+    assert len(model.learned_["losses"]) == 3
+    assert len(model.rules)
 
 
 def test_no_time_is_one_step() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,21 @@ def test_other_graphs_have_the_biases_of_what_they_share() -> None:
 def test_examples_are_what_is_asked_for() -> None:
     examples = WORLD.graph.triples.take(np.arange(0, WORLD.graph.n_facts, 2))
     model = RNNLogic(**SMALL).fit(WORLD.graph, examples=examples)
+    assert len(model.rules)
+
+
+def test_ctrl_c_ends_the_rounds_and_keeps_what_was_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = RuleGenerator.sample
+
+    def sample(generator: RuleGenerator, heads: Tensor, random: torch.Generator) -> Tensor:
+        signal.raise_signal(signal.SIGINT)
+        monkeypatch.setattr(RuleGenerator, "sample", plain)
+        return plain(generator, heads, random)
+
+    monkeypatch.setattr(RuleGenerator, "sample", sample)
+    model = RNNLogic(**SMALL).fit(WORLD.graph)
+    assert model.learned_["interrupted"]
+    assert len(model.learned_["rounds"]) == 1
     assert len(model.rules)
 
 

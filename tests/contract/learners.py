@@ -14,8 +14,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "complex": {"size": 32, "epochs": 10},
     "rotate": {"size": 32, "epochs": 15},
     "compgcn": {"size": 32, "epochs": 8},
-    "nbfnet": {"size": 8, "layers": 3, "epochs": 1},
-    "astarnet": {"size": 8, "layers": 3, "epochs": 1},
+    "nbfnet": {"size": 8, "layers": 2, "epochs": 1, "batch_size": 256},
+    "astarnet": {"size": 8, "layers": 2, "epochs": 1, "batch_size": 256},
     "neural-lp": {"epochs": 3, "max_length": 2},
     "drum": {"epochs": 2, "max_length": 2},
     "rnnlogic": SAMPLED

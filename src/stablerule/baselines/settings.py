@@ -9,6 +9,52 @@ from typing import Any, TypeAlias
 
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     # method: {graph: {option: value}}
+    "transe": {
+        "umls": {"norm": 1, "size": 25, "learning_rate": 0.003, "batch_size": 256},
+        "kinship": {"norm": 1, "size": 50, "learning_rate": 0.01, "batch_size": 256},
+        "family": {"norm": 1, "size": 50, "learning_rate": 0.01, "batch_size": 1024, "negatives": 256},
+    },
+    "distmult": {
+        "umls": {"n3": 0.01, "dropout": 0.3},
+        "kinship": {"n3": 0.005, "dropout": 0.4},
+        "family": {"n3": 0.01, "size": 100, "batch_size": 1024},
+    },
+    "complex": {
+        "umls": {"n3": 0.005},
+        "kinship": {"n3": 0.005},
+        "family": {"n3": 0.01, "size": 100, "batch_size": 1024},
+    },
+    "rotate": {
+        "umls": {"size": 100, "learning_rate": 0.02},
+        "kinship": {"size": 200, "learning_rate": 0.01},
+        "family": {"size": 100, "learning_rate": 0.02},
+    },
+    "compgcn": {
+        "umls": {"composition": "subtract", "epochs": 80},
+        "kinship": {"size": 200, "dropout": 0.3, "batch_size": 128, "spare_known": True},
+    },
+    "nbfnet": {
+        "umls": {"aggregation": "sum", "layers": 4, "negatives": None},
+        "kinship": {"aggregation": "sum", "layers": 3, "negatives": None},
+        "family": {"aggregation": "sum", "layers": 3, "size": 16, "batch_size": 64},
+    },
+    "astarnet": {
+        "umls": {"aggregation": "sum", "layers": 3, "negatives": None},
+        "kinship": {"aggregation": "sum", "layers": 3, "negatives": None},
+        "family": {"aggregation": "sum", "layers": 3, "size": 16, "batch_size": 64},
+    },
+    "ncrl": {
+        "umls": {"size": 64, "steps": 800, "batch_size": 2000, "learning_rate": 0.02, "rules_per_relation": 400},
+        "kinship": {"size": 128, "steps": 400, "learning_rate": 0.01, "rules_per_relation": 400},
+    },
+    "rlogic": {
+        "umls": {"size": 32, "learning_rate": 0.02, "rules_per_relation": 400},
+        "kinship": {"size": 64, "rules_per_relation": 400},
+    },
+    "rnnlogic": {
+        "umls": {"size": 64, "learning_rate": 0.001},
+        "kinship": {"size": 64, "entity_bias": True},
+    },
     "neural-lp": {
         "umls": {"epochs": 15},
         "kinship": {"epochs": 20, "learning_rate": 0.003, "patience": 5},
@@ -25,6 +71,16 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
 Space: TypeAlias = "dict[str, list[Any] | tuple[float, float]]"
 SPACES: dict[str, Space] = {
     # method: {option: where}
+    "transe": {"size": [25, 50, 100, 200], "norm": [1, 2], "learning_rate": (0.001, 0.03), "batch_size": [256, 1024]},
+    "distmult": {"size": [100, 200], "n3": (0.001, 0.1), "dropout": [0.0, 0.3, 0.5], "learning_rate": (0.01, 0.3)},
+    "complex": {"size": [100, 200], "n3": (0.001, 0.1), "dropout": [0.0, 0.3, 0.5], "learning_rate": (0.01, 0.3)},
+    "rotate": {"size": [100, 200], "learning_rate": (0.001, 0.05), "batch_size": [256, 512, 1024]},
+    "compgcn": {"size": [100, 200], "layers": [1, 2], "composition": ["multiply", "subtract"], "dropout": [0.1, 0.3]},
+    "nbfnet": {"size": [16, 32], "layers": [3, 4, 6], "aggregation": ["sum", "pna"], "learning_rate": (0.001, 0.02)},
+    "astarnet": {"size": [16, 32], "layers": [3, 4, 6], "aggregation": ["sum", "pna"], "share": [0.1, 0.3]},
+    "ncrl": {"size": [32, 64, 128], "learning_rate": (0.002, 0.05), "rules_per_relation": [200, 400]},
+    "rlogic": {"size": [32, 64, 128], "learning_rate": (0.002, 0.05), "rules_per_relation": [200, 400]},
+    "rnnlogic": {"learning_rate": (0.0005, 0.02), "entity_bias": [False, True], "rounds": [2, 5]},
     "neural-lp": {"max_length": [2, 3], "learning_rate": (0.0005, 0.01), "batch_size": [64, 128, 256]},
     "drum": {"max_length": [2, 3], "learning_rate": (0.0005, 0.01), "batch_size": [64, 128, 256], "chains": [1, 3, 6]},
     "tabular": {"smoothing": (1.0, 50.0), "rules_per_relation": [100, 200, 400, 800], "max_length": [2, 3]},
