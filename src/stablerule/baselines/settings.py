@@ -9,6 +9,26 @@ from typing import Any, TypeAlias
 
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     # method: {graph: {option: value}}
+    "ncrl": {
+        "umls": {"size": 64, "steps": 800, "batch_size": 2000, "learning_rate": 0.02, "rules_per_relation": 400},
+        "kinship": {"steps": 400, "rules_per_relation": 400},
+        "family": {"size": 64, "steps": 500, "batch_size": 2000, "learning_rate": 0.02, "rules_per_relation": 400},
+        "wn18rr": {"size": 64, "steps": 400, "batch_size": 2000, "learning_rate": 0.02},
+        "fb15k-237": {"size": 64, "steps": 400, "batch_size": 2000, "learning_rate": 0.02},
+    },
+    "rlogic": {
+        "umls": {"size": 32, "learning_rate": 0.02, "rules_per_relation": 400},
+        "kinship": {"size": 64, "rules_per_relation": 400},
+        "family": {"size": 32, "steps": 1000, "learning_rate": 0.02, "rules_per_relation": 400},
+        "wn18rr": {"size": 64},
+        "fb15k-237": {"size": 64},
+    },
+    "rnnlogic": {
+        "umls": {"size": 64, "learning_rate": 0.001},
+        "kinship": {"size": 64, "learning_rate": 0.002, "entity_bias": True},
+        "family": {"size": 64, "learning_rate": 0.005},
+        "wn18rr": {"size": 64},
+    },
     "transe": {
         "umls": {"norm": 1, "size": 25, "learning_rate": 0.003, "batch_size": 256},
         "kinship": {"norm": 1, "size": 50, "learning_rate": 0.01, "batch_size": 256},
@@ -32,28 +52,22 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "compgcn": {
         "umls": {"composition": "subtract", "epochs": 80},
         "kinship": {"size": 200, "dropout": 0.3, "batch_size": 128, "spare_known": True},
+        "wn18rr": {"batch_size": 1024, "epochs": 50, "check_every": 1},
+        "fb15k-237": {"batch_size": 1024, "epochs": 50, "check_every": 1},
     },
     "nbfnet": {
         "umls": {"aggregation": "sum", "layers": 4, "negatives": None},
         "kinship": {"aggregation": "sum", "layers": 3, "negatives": None},
         "family": {"aggregation": "sum", "layers": 3, "size": 16, "batch_size": 64},
+        "wn18rr": {"aggregation": "sum", "layers": 5, "size": 16, "batch_size": 64},
+        "fb15k-237": {"aggregation": "sum", "layers": 3, "size": 16},
     },
     "astarnet": {
         "umls": {"aggregation": "sum", "layers": 3, "negatives": None},
         "kinship": {"aggregation": "sum", "layers": 3, "negatives": None},
         "family": {"aggregation": "sum", "layers": 3, "size": 16, "batch_size": 64},
-    },
-    "ncrl": {
-        "umls": {"size": 64, "steps": 800, "batch_size": 2000, "learning_rate": 0.02, "rules_per_relation": 400},
-        "kinship": {"size": 128, "steps": 400, "learning_rate": 0.01, "rules_per_relation": 400},
-    },
-    "rlogic": {
-        "umls": {"size": 32, "learning_rate": 0.02, "rules_per_relation": 400},
-        "kinship": {"size": 64, "rules_per_relation": 400},
-    },
-    "rnnlogic": {
-        "umls": {"size": 64, "learning_rate": 0.001},
-        "kinship": {"size": 64, "entity_bias": True},
+        "wn18rr": {"aggregation": "sum", "layers": 5, "size": 16, "batch_size": 64, "share": 0.02},
+        "fb15k-237": {"aggregation": "sum", "layers": 3, "size": 16, "share": 0.05},
     },
     "neural-lp": {
         "umls": {"epochs": 15},
@@ -71,6 +85,14 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
 Space: TypeAlias = "dict[str, list[Any] | tuple[float, float]]"
 SPACES: dict[str, Space] = {
     # method: {option: where}
+    "ncrl": {"size": [32, 64, 128], "learning_rate": (0.003, 0.05), "rules_per_relation": [100, 200, 400]},
+    "rlogic": {"size": [32, 64, 128], "learning_rate": (0.003, 0.05), "rules_per_relation": [100, 200, 400]},
+    "rnnlogic": {
+        "learning_rate": (0.0005, 0.02),
+        "generator_rate": (0.0005, 0.02),
+        "rules_per_relation": [50, 100, 200],
+        "entity_bias": [False, True],
+    },
     "transe": {"size": [25, 50, 100, 200], "norm": [1, 2], "learning_rate": (0.001, 0.03), "batch_size": [256, 1024]},
     "distmult": {"size": [100, 200], "n3": (0.001, 0.1), "dropout": [0.0, 0.3, 0.5], "learning_rate": (0.01, 0.3)},
     "complex": {"size": [100, 200], "n3": (0.001, 0.1), "dropout": [0.0, 0.3, 0.5], "learning_rate": (0.01, 0.3)},
@@ -78,9 +100,6 @@ SPACES: dict[str, Space] = {
     "compgcn": {"size": [100, 200], "layers": [1, 2], "composition": ["multiply", "subtract"], "dropout": [0.1, 0.3]},
     "nbfnet": {"size": [16, 32], "layers": [3, 4, 6], "aggregation": ["sum", "pna"], "learning_rate": (0.001, 0.02)},
     "astarnet": {"size": [16, 32], "layers": [3, 4, 6], "aggregation": ["sum", "pna"], "share": [0.1, 0.3]},
-    "ncrl": {"size": [32, 64, 128], "learning_rate": (0.002, 0.05), "rules_per_relation": [200, 400]},
-    "rlogic": {"size": [32, 64, 128], "learning_rate": (0.002, 0.05), "rules_per_relation": [200, 400]},
-    "rnnlogic": {"learning_rate": (0.0005, 0.02), "entity_bias": [False, True], "rounds": [2, 5]},
     "neural-lp": {"max_length": [2, 3], "learning_rate": (0.0005, 0.01), "batch_size": [64, 128, 256]},
     "drum": {"max_length": [2, 3], "learning_rate": (0.0005, 0.01), "batch_size": [64, 128, 256], "chains": [1, 3, 6]},
     "tabular": {"smoothing": (1.0, 50.0), "rules_per_relation": [100, 200, 400, 800], "max_length": [2, 3]},
