@@ -65,8 +65,8 @@ class NBFNet(PathReasoner):
 
     What differs: entities that no path has reached yet keep the state zero, where the authors' biases give them
     another one. So a layer costs what is near the head, not the whole graph: a twentieth, on a graph of families. And
-    `negatives` may be None, for a softmax over all entities, which learns more from a query than 32 of them do, and
-    costs little more on small graphs; known answers are not among the rivals.
+    `negatives` may be None, for a softmax over all entities, which costs little more on small graphs; known answers are
+    not among the rivals.
 
     layers, size: how long paths may be, and the numbers of a state. aggregation: "pna", or "sum", which is twice as
     fast. temperature: below 1, hard negatives count the more. Queries that do not fit into memory at once are worked
