@@ -11,6 +11,8 @@ from benchmarks.accuracy_tables import lever_table, main_table
 from benchmarks.answering import answering_table
 from benchmarks.expecting import table as expecting_table
 from stablerule.experiments.cells import FORMAT
+from stablerule.experiments.methods import summarise as summarise_methods
+from stablerule.experiments.methods import tables as method_tables
 from stablerule.experiments.summary import summarise
 from stablerule.experiments.train_side_experiment import tables
 
@@ -115,6 +117,15 @@ def test_the_tables_about_weights_are_those_of_the_cells() -> None:
         said = {line for line in _section(text, mark).splitlines() if line.startswith("| ") and " | 0.9 | " in line}
         assert said
         assert said <= made
+
+
+def test_the_tables_of_methods_are_those_of_the_cells() -> None:
+    cells = [json.loads(path.read_text()) for path in sorted((ROOT / "results" / "methods").glob("graph=*.json"))]
+    made = {line for table in method_tables(summarise_methods(cells, ROOT, {}), {}) for line in table.markdown()}
+    said = _section((ROOT / "docs" / "methods.md").read_text(), "results/methods")
+    lines = {line for line in said.splitlines() if line.startswith("| ")}
+    assert len(lines) > len(cells)
+    assert lines <= made
 
 
 def _section(text: str, mark: str) -> str:
