@@ -115,7 +115,7 @@ def named(graph: Graph) -> list[tuple[str, str, str]]:
 
 def test_answers_on_another_graph_with_other_entities(tmp_path: Path) -> None:
     world = households(families=3, seed=0).dataset
-    model = NBFNet(size=8, layers=2, epochs=1, minutes=0.02, seed=1).fit(world.graph, world.valid)
+    model = NBFNet(size=8, layers=2, epochs=1, batch_size=512, seed=1).fit(world.graph, world.valid)
     # The same facts with other names, in another order; relations come in another order, too, and one is new.
     facts = named(world.graph)
     rows = [(f"new {h}", r, f"new {t}") for h, r, t in reversed(facts)]
@@ -124,7 +124,11 @@ def test_answers_on_another_graph_with_other_entities(tmp_path: Path) -> None:
     head, relation, _ = facts[0]
     ours = next(model.answer([(head, relation)], k=5))
     theirs = next(model.answer([(f"new {head}", relation)], k=5, graph=other))
-    assert [f"new {a.entity}" for a in ours] == [a.entity for a in theirs]
+    # Sums in another order differ a little, and what is nearly level may change places.
+    assert [a.score for a in ours] == pytest.approx([a.score for a in theirs], rel=1e-4)
+    everyone = [(head, relation, answer.entity) for answer in ours]
+    renamed = [(f"new {h}", r, f"new {t}") for h, r, t in everyone]
+    assert model.score(everyone) == pytest.approx(model.score(renamed, graph=other), rel=1e-4)
     model.save(tmp_path / "kept")
     again = load_model(tmp_path / "kept")
     assert [a.score for a in next(again.answer([(head, relation)], k=5, graph=world.graph))] == [a.score for a in ours]
