@@ -11,8 +11,8 @@ from benchmarks.accuracy_tables import lever_table, main_table
 from benchmarks.answering import answering_table
 from benchmarks.expecting import table as expecting_table
 from stablerule.experiments.cells import FORMAT
-from stablerule.experiments.methods import summarise as summarise_methods
-from stablerule.experiments.methods import tables as method_tables
+from stablerule.experiments.methods_experiment import summarise as summarise_methods
+from stablerule.experiments.methods_experiment import tables as method_tables
 from stablerule.experiments.summary import summarise
 from stablerule.experiments.train_side_experiment import tables
 

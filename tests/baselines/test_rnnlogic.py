@@ -143,10 +143,11 @@ def test_reasons_are_there_only_where_a_rule_leads(fitted: RNNLogic) -> None:
     every = np.arange(graph.n_entities, dtype=np.int32)
     heads, relations = np.full_like(every, graph.facts(0)[0][0]), np.zeros_like(every)
     led = fitted.search().rank(heads, relations, every, graph).covered
-    some = every if fitted.entity_bias else every[led]  # without biases nothing else is an answer
-    columns = fitted.searcher().reasons(0, heads[: len(some)], some)
-    assert columns["rule"].is_not_null().to_list() == led[some].tolist()
-    assert columns["path"].list.len().fill_null(0).to_numpy()[led[some]].min() >= 2
+    columns = fitted.searcher().reasons(0, heads, every)
+    assert columns["rule"].is_not_null().to_list() == led.tolist()
+    lengths = columns["path"].list.len().to_numpy()
+    assert lengths[led].min() >= 2
+    assert not lengths[~led].any()
 
 
 def test_a_kept_model_answers_the_same(fitted: RNNLogic, tmp_path: Path) -> None:

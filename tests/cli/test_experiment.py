@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stablerule.datasets import newsroom
+from stablerule.datasets import load, newsroom
 from stablerule.experiments import train_side
+from stablerule.experiments.cells import Cell
 from stablerule.experiments.specs import EXPERIMENTS
 from tests.terminal import fails, run
 
 WORLD = newsroom(people=200, missing=0.2, seed=0).dataset
-ASKED = ("--graphs", "newsroom", "--methods", "tabular", "--biases", "0,0.9", "--seeds", "0", "--reference", "tabular")
+ASKED = ("--graphs", "newsroom", "--methods", "tabular", "--biases", "0,0.9", "--seeds", "1", "--reference", "tabular")
 
 
 @pytest.fixture(autouse=True)
@@ -27,10 +29,10 @@ def test_cells_are_kept_and_told_together(tmp_path: Path, monkeypatch: pytest.Mo
     result = run("experiment", "train-side", "-o", tmp_path / "cells", *ASKED)
     assert result.exit_code == 0, result.output
     assert len(list((tmp_path / "cells").glob("graph=*.json"))) == 2
-    rows = json.loads((tmp_path / "cells" / "summary.json").read_text())
+    rows = json.loads((tmp_path / "cells" / "train-side.json").read_text())
     assert [row["bias"] for row in rows] == [0, 0.9]
     assert f"{rows[1]['mean']:.3f}" in result.stdout
-    assert f"| tabular | 0.9 | 1 | {rows[1]['mean']:.3f} |" in (tmp_path / "cells" / "summary.md").read_text()
+    assert f"| tabular | 0.9 | 1 | {rows[1]['mean']:.3f} |" in (tmp_path / "cells" / "train-side.md").read_text()
 
     def worked(*_: object) -> dict[str, object]:
         raise AssertionError("run again")
@@ -54,7 +56,7 @@ def test_a_cell_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     for words, problem in (
-        (("magic",), "There is no experiment 'magic'. There are: train-side, methods"),
+        (("magic",), "There is no experiment 'magic'. There are: completion, no-shift"),
         (("train-side", "--graphs", "mars"), "--graphs must be some of newsroom"),
         (("train-side", "--methods", "tabula"), "Closest: 'tabular'"),
         (("train-side", "--biases", "much"), "--biases must be numbers"),
@@ -67,19 +69,89 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_the_experiments_are_listed_and_a_place_is_needed() -> None:
+def test_the_experiments_are_listed_with_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "250")
+    assert run("experiment", "train-side", *ASKED).exit_code == 0
+    assert len(list((tmp_path / "results" / "train-side").glob("graph=*.json"))) == 2  # by default
     result = run("experiment", "list")
     assert result.exit_code == 0
     assert all(name in result.stdout for name in EXPERIMENTS)
-    assert "Say where the cells are kept" in fails("experiment", "train-side")
+    assert "2 of 600 cells" in result.stdout
 
 
-def test_methods_are_judged_in_processes_of_their_own(tmp_path: Path) -> None:
-    asked = ("--graphs", "geography", "--methods", "popularity")
-    result = run("experiment", "methods", "-o", tmp_path, *asked)
+def test_seeds_are_counted_or_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[int] = []
+
+    def remember(cell: Cell, cache: Path) -> dict[str, Any]:
+        ran.append(int(cell["seed"]))
+        raise OSError("enough")
+
+    monkeypatch.setitem(EXPERIMENTS, "methods", replace(EXPERIMENTS["methods"], run=remember))
+    for text, seeds in (("3", [0, 1, 2]), ("3,", [3]), ("1,4", [1, 4])):
+        ran.clear()
+        run("experiment", "methods", "-o", tmp_path, "--graphs", "umls", "--methods", "popularity", "--seeds", text)
+        assert ran == seeds
+    for text in ("0", "-1", "-1,2", ","):
+        assert "--seeds must be" in fails("experiment", "methods", "-o", tmp_path, f"--seeds={text}")
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two methods, judged in processes of their own."""
+    folder = tmp_path_factory.mktemp("cells")
+    asked = ("--graphs", "geography", "--methods", "popularity,tabular", "--seeds", "1")
+    result = run("experiment", "methods", "-o", folder, *asked)
     assert result.exit_code == 0, result.output
-    (row,) = json.loads((tmp_path / "summary.json").read_text())
-    assert row["method"] == "popularity"
-    assert 0 < row["mrr"] <= row["optimistic_mrr"] < 1
+    return folder
+
+
+def test_methods_are_judged_in_processes_of_their_own(judged: Path) -> None:
+    (row, _) = json.loads((judged / "methods.json").read_text())
+    assert {row["method"] for row in json.loads((judged / "methods.json").read_text())} == {"popularity", "tabular"}
+    assert 0 < row["whole"]["realistic"]["mrr"] <= row["whole"]["optimistic"]["mrr"] < 1
     assert row["peak_gb"] > 0
-    assert "| popularity |" in (tmp_path / "summary.md").read_text()
+    assert "| popularity |" in (judged / "methods.md").read_text()
+
+
+def test_the_same_models_are_judged_by_groups_and_on_all_of_test(judged: Path) -> None:
+    """No cell is run again: the three experiments read the same ones."""
+    before = {path.name: path.read_bytes() for path in judged.glob("graph=*.json")}
+    asked = ("-o", judged, "--graphs", "geography", "--seeds", "1", "--minutes", "0")
+    grouped = run("experiment", "completion", *asked)
+    assert grouped.exit_code == 0, grouped.output
+    rows = {row["method"]: row for row in json.loads((judged / "completion.json").read_text())}
+    for name, row in rows.items():
+        cell = json.loads(before[f"graph=geography,method={name},seed=0.json"])["result"]
+        groups = cell["groups"]["density"]["groups"]
+        assert len(groups) == 5
+        assert sum(group["n"] for group in groups.values()) == 2 * len(load("geography").test)
+        figures = [group["realistic"]["mrr"] for group in groups.values()]
+        found = row["density"]["realistic"]["mrr"]
+        assert found["mean"] == pytest.approx(sum(figures) / 5)
+        assert found["worst"] == min(figures)
+        whole = sum(group["n"] * group["realistic"]["mrr"] for group in groups.values())
+        assert whole / sum(group["n"] for group in groups.values()) == pytest.approx(cell["whole"]["realistic"]["mrr"])
+    arbitrary = run("experiment", "completion", *asked, "--align", "arbitrary")
+    assert f"{rows['tabular']['arbitrary']['realistic']['mrr']['mean']:.3f}" in arbitrary.stdout
+    assert "--align must be one of density, arbitrary" in fails("experiment", "completion", *asked, "--align", "none")
+    assert before == {path.name: path.read_bytes() for path in judged.glob("graph=*.json")}
+
+
+def test_again_replaces_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("--graphs", "umls", "--methods", "popularity", "--seeds", "1")
+    for words, found, kept in (((), 1, 1), (("--resume",), 2, 1), (("--again",), 3, 3)):
+        monkeypatch.setitem(EXPERIMENTS, "no-shift", replace(EXPERIMENTS["no-shift"], **stand_in(found)))
+        assert run("experiment", "no-shift", "-o", tmp_path, *asked, *words).exit_code == 0
+        (path,) = tmp_path.glob("graph=*.json")
+        assert json.loads(path.read_text())["result"] == {"figure": kept}
+
+
+def stand_in(figure: float) -> dict[str, Any]:
+    """An experiment that finds what it is told to find."""
+    return {
+        "methods": ("popularity",),
+        "run": lambda cell, cache: {"figure": figure},
+        "summarise": lambda results, cache, own: [],
+        "tables": lambda rows, own: [],
+    }

@@ -91,7 +91,13 @@ class DifferentiableReasoner(NeuralReasoner):
     def _searcher(self, graph: Graph) -> ScoreSearch:
         # What no mass reaches is no answer, and mass is a share already.
         return ScoreSearch(
-            graph, self._score_on(graph), name=self.method, most=1.0, floor=0.0, at_most=self.scores_at_once
+            graph,
+            self._score_on(graph),
+            name=self.method,
+            most=1.0,
+            floor=0.0,
+            at_most=self.scores_at_once,
+            rules=self._rules_on(graph),
         )
 
     @property
@@ -102,7 +108,9 @@ class DifferentiableReasoner(NeuralReasoner):
 
     def search(self, graph: Graph | None = None) -> Search:
         """Give the rules, made ready for a graph: what explains answers."""
-        graph = self.searcher(graph).graph
+        return self._rules_on(self.searcher(graph).graph)
+
+    def _rules_on(self, graph: Graph) -> Search:
         return Search(encode_rules(self.rules_, graph, "score"), Aggregation("count", by="score"))
 
     def _kept_rules(self) -> RuleSet:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from stablerule.baselines.score_search import ScoreSearch
 from stablerule.paths.compiling import NOTHING, compiled
-from stablerule.reasoning.best_rules import name_reasons
 from stablerule.reasoning.firings import N_FIRINGS, close_relation, fire, no_firings, open_relation
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ class PredictorSearch(ScoreSearch):
     """Rules on a graph, whose weights stand in their theory, and biases (2R, E) on top. All entities are answers."""
 
     def __init__(self, rules: Search, bias: NDArray[np.float32], *, name: str) -> None:
-        super().__init__(rules.graph, self._scores, name=name)
+        super().__init__(rules.graph, self._scores, name=name, rules=rules)
         self.rules, self.bias = rules, bias
 
     def _scores(self, heads: NDArray[np.int64], relations: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -38,20 +36,6 @@ class PredictorSearch(ScoreSearch):
 
         self.rules._in_parts(relations.astype(np.int32), heads.astype(np.int32), part)
         return scores
-
-    def reasons(self, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:
-        """Columns rule and path: the rule that weighs most behind each fact; null where none leads there."""
-        relations = np.full(len(heads), relation, np.int32)
-        led = np.flatnonzero(self.rules.rank(heads, relations, tails, self.graph).covered)
-        place = np.full(len(heads), -1, np.int64)
-        place[led] = np.arange(len(led))
-        rows = pl.Series(place).replace(-1, None)
-        return {name: column.gather(rows) for name, column in self._led(relation, heads[led], tails[led]).items()}
-
-    def _led(self, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:
-        if len(heads):
-            return name_reasons(self.rules, relation, heads, tails)
-        return {"rule": pl.Series([], dtype=pl.String), "path": pl.Series([], dtype=pl.List(pl.String))}
 
 
 @compiled

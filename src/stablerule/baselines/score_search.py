@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.ranks import Ranks
+    from stablerule.reasoning.search import Search
 
 SCORES_AT_ONCE = 1 << 22
 
@@ -30,6 +31,7 @@ class ScoreSearch:
     shown: from raw scores (b, E) to those that people see; `most` is the largest of them.
     floor: entities whose raw score is not above it are no answers; None for a model that always has something to say.
     at_most: queries that are scored together; None for as many as make four million scores.
+    rules: on the same graph, of a model that has some: they give the reasons of what is scored.
     """
 
     def __init__(
@@ -42,8 +44,9 @@ class ScoreSearch:
         most: float = math.inf,
         floor: float | None = None,
         at_most: int | None = None,
+        rules: Search | None = None,
     ) -> None:
-        self.graph = graph
+        self.graph, self._rules = graph, rules
         self._score, self._shown, self._most, self._floor = score, shown, most, floor
         self._at_most = min(at_most or SCORES_AT_ONCE, max(1, SCORES_AT_ONCE // max(1, graph.n_entities)))
         self._ranker = ByScores(score, floor, batch_size=self._at_most, name=name)
@@ -93,9 +96,9 @@ class ScoreSearch:
         """The bound of all scores."""
         return self._most
 
-    def reasons(self, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:  # it has none
-        """Nothing: a score says no reason."""
-        return {}
+    def reasons(self, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:
+        """Columns rule and path of each fact, if there are rules: a score alone says no reason."""
+        return {} if self._rules is None else self._rules.reasons(relation, heads, tails)
 
     def _blocks(self, n: int) -> list[slice]:
         return [slice(start, min(start + self._at_most, n)) for start in range(0, n, self._at_most)]

@@ -11,8 +11,9 @@ import typer
 from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_table, table
 from stablerule.errors import OptionError, closest
-from stablerule.experiments.cells import run_cells
+from stablerule.experiments.cells import cell_name, read_folder, run_cells
 from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.path_groups import ALIGNMENTS
 from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.experiments.tables import Table, markdown
 from stablerule.io import write_beside
@@ -20,17 +21,22 @@ from stablerule.io import write_beside
 T = TypeVar("T")
 LIST = "list"
 SPLITS = ("test", "valid")
-CACHE, SUMMARY, TABLES = "cache", "summary.json", "summary.md"
+CACHE, RESULTS = "cache", Path("results")
 
 
 def experiment(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(EXPERIMENTS)}; or {LIST}.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder of the cells; what is there is not run again.")
+        Path | None, typer.Option("--output", "-o", help="The folder of the cells; by default results/ and its name.")
     ] = None,
     graphs: Annotated[str | None, typer.Option(help="Some graphs, with commas between them.")] = None,
     methods: Annotated[str | None, typer.Option(help="Some methods, with commas between them.")] = None,
-    seeds: Annotated[str | None, typer.Option(help="Such as 0,1,2.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="How many, such as 5; or which, with commas between them, such as 0,1,2.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--again", help="Go on with what is there, or run what is asked for again.")
+    ] = True,
     minutes: Annotated[
         float | None, typer.Option(help="No cell is begun after so many; 0 only reads what is there.")
     ] = None,
@@ -41,47 +47,57 @@ def experiment(
     reference: Annotated[
         str | None, typer.Option(help="Of train-side, the method that the others are compared with.")
     ] = None,
+    align: Annotated[
+        str | None, typer.Option(help="Of completion, how groups are numbered: density or arbitrary.")
+    ] = None,
 ) -> None:
     """Run what is missing of an experiment, and say what all cells say together; `list` shows the experiments."""
     if name == LIST:
-        _list()
+        list_experiments()
         return
     if name not in EXPERIMENTS:
         known = ", ".join(EXPERIMENTS)
         raise OptionError(f"There is no experiment {name!r}.{closest(name, EXPERIMENTS)} There are: {known}.")
     spec = EXPERIMENTS[name]
-    own = _own_options(spec, {"biases": biases, "split": split, "reference": reference})
+    own = _own_options(spec, {"biases": biases, "split": split, "reference": reference, "align": align})
     asked = spec.cells(
-        _some("--graphs", graphs, (*spec.graphs, *spec.more_graphs)) or spec.graphs,
-        _some("--methods", methods, (*spec.methods, *spec.more_methods)) or spec.methods,
-        _numbers("--seeds", seeds, int) or spec.seeds,
+        _some("--graphs", graphs, spec.all_graphs) or spec.graphs,
+        _some("--methods", methods, spec.all_methods) or spec.methods,
+        _seeds(seeds) or spec.seeds,
         own,
     )
     if minutes is not None and minutes < 0:
         raise OptionError(f"--minutes must be at least 0, got {minutes}.")
-    if output is None:
-        raise OptionError("Say where the cells are kept, with -o FOLDER.")
-    cache = output / CACHE
-    ran = run_cells(asked, output, lambda cell: spec.run(cell, cache), minutes=minutes)
+    folder = output or RESULTS / spec.folder
+    cache = folder / CACHE
+    ran = run_cells(asked, folder, lambda cell: spec.run(cell, cache), minutes=minutes, again=not resume)
     for cell, error in ran.failed:
         note(f"{', '.join(f'{key} {value}' for key, value in cell.items())} failed: {error}")
-    rows = spec.summarise(ran.results, cache, own)
-    made = spec.tables(rows, own)
-    with write_beside(output / SUMMARY) as temporary:
-        temporary.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    with write_beside(output / TABLES) as temporary:
-        temporary.write_text(markdown(made), encoding="utf-8")
+    _write(spec, folder, own)
+    made = spec.tables(spec.summarise(ran.results, cache, own), own)
     _print(made)
-    errors.print(f"{len(ran.results):,} of {len(asked):,} cells, in {plain(str(output))}", highlight=False)
+    errors.print(f"{len(ran.results):,} of {len(asked):,} cells, in {plain(str(folder))}", highlight=False)
     if ran.failed:
         raise typer.Exit(1)
 
 
-def _list() -> None:
-    rows = table("experiment", "what it asks", "graphs", "methods", "seeds", "needs")
+def _write(spec: Experiment, folder: Path, own: dict[str, Any]) -> None:
+    """Write what all cells in the folder say, whichever run they are from: rows for machines, tables for people."""
+    rows = spec.summarise(spec.own(read_folder(folder)), folder / CACHE, own)
+    texts = {".json": json.dumps(rows, indent=1) + "\n", ".md": markdown(spec.tables(rows, own))}
+    for ending, text in texts.items():
+        with write_beside(folder / f"{spec.name}{ending}") as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+
+def list_experiments() -> None:
+    """Say what each asks, what it needs, and how many of its cells are there already."""
+    rows = table("experiment", "what it asks", "graphs", "methods", "seeds", "needs", "there")
     for spec in EXPERIMENTS.values():
+        everything = spec.cells(spec.graphs, spec.methods, spec.seeds, spec.options)
+        there = sum((RESULTS / spec.folder / f"{cell_name(cell)}.json").exists() for cell in everything)
         counts = ", ".join(spec.graphs), str(len(spec.methods)), str(len(spec.seeds))
-        rows.add_row(spec.name, spec.about, *counts, spec.needs)
+        rows.add_row(spec.name, spec.about, *counts, spec.needs, f"{there:,} of {len(everything):,} cells")
     print_table(rows)
 
 
@@ -95,8 +111,10 @@ def _own_options(spec: Experiment, given: dict[str, str | None]) -> dict[str, An
         own["biases"] = _numbers("--biases", given["biases"], float)
     if given["split"] is not None:
         own["split"] = _one_of("--split", given["split"], SPLITS)
+    if given["align"] is not None:
+        own["align"] = _one_of("--align", given["align"], ALIGNMENTS)
     if given["reference"] is not None:
-        own["reference"] = _one_of("--reference", given["reference"], (*spec.methods, *spec.more_methods))
+        own["reference"] = _one_of("--reference", given["reference"], spec.all_methods)
     return own
 
 
@@ -113,6 +131,17 @@ def _some(option: str, text: str | None, known: tuple[str, ...]) -> tuple[str, .
         if word not in known:
             raise OptionError(f"{option} must be some of {', '.join(known)}, got {word!r}.{closest(word, known)}")
     return tuple(words)
+
+
+def _seeds(text: str | None) -> tuple[int, ...]:
+    """A number says how many, a list which; `3,` is the seed 3."""
+    words = None if text is None else text.strip().rstrip(",")
+    asked = _numbers("--seeds", words, int)
+    if text is not None and "," not in text:
+        asked = tuple(range(asked[0]))
+    if text is not None and (not asked or min(asked) < 0):
+        raise OptionError(f"--seeds must be how many, at least 1, or a list of seeds such as 0,1,2; got {text!r}.")
+    return asked
 
 
 def _numbers(option: str, text: str | None, kind: type[T]) -> tuple[T, ...]:

@@ -48,10 +48,12 @@ def run_cells(
     work: Callable[[Cell], dict[str, Any]],
     *,
     minutes: float | None = None,
+    again: bool = False,
 ) -> Ran:
     """Run the cells that have no result yet. One that fails leaves no file: its error is told, and the rest goes on.
 
-    minutes: no cell is begun after them; 0 reads what is there.
+    minutes: no cell is begun after them; 0 reads what is there. again: run those that have a result, too, and replace
+    it when the new one is there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     deadline = Deadline(minutes)
@@ -59,7 +61,7 @@ def run_cells(
     with progress_bar("cells", len(cells)) as advance:
         for cell in cells:
             path = folder / f"{cell_name(cell)}.json"
-            if not path.exists() and not deadline.passed:
+            if (again or not path.exists()) and not deadline.passed:
                 try:
                     _run(cell, path, work)
                 except Exception as error:  # whatever it is, the other cells are to be run
@@ -73,16 +75,27 @@ def read_cells(folder: Path, cells: Iterable[Cell]) -> list[dict[str, Any]]:
     found = []
     for cell in cells:
         path = folder / f"{cell_name(cell)}.json"
-        if not path.exists():
-            continue
-        try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ReadError(f"it is damaged ({error}). Delete it, and run again.", path=path) from error
-        if kept.get("cell") != cell or kept.get("format") != FORMAT:
-            raise InputError(f"{path}: it holds another cell or was written by another version. Move it away.")
-        found.append(kept)
+        if path.exists():
+            kept = _read(path)
+            if kept["cell"] != cell:
+                raise InputError(f"{path}: it holds another cell. Move it away.")
+            found.append(kept)
     return found
+
+
+def read_folder(folder: Path) -> list[dict[str, Any]]:
+    """Read the results of all cells in a folder, by the names of their files."""
+    return [_read(path) for path in sorted(folder.glob("*=*.json"))]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ReadError(f"it is damaged ({error}). Delete it, and run again.", path=path) from error
+    if kept.get("format") != FORMAT or "cell" not in kept:
+        raise InputError(f"{path}: it was written by another version. Move it away.")
+    return kept
 
 
 def _run(cell: Cell, path: Path, work: Callable[[Cell], dict[str, Any]]) -> None:

@@ -19,6 +19,7 @@ Options: TypeAlias = dict[str, Any]  # an experiment's own, by name
 class Experiment:
     """A spec.
 
+    folder: where its cells are kept, below `results`; experiments that read the same cells share it.
     graphs, methods: those that are run unless some are asked for; more_graphs, more_methods: what may be asked for,
     too. options: an experiment's own options with their values; a tuple of numbers is several.
     cells: from graphs, methods, seeds and options to cells; run: one cell, with a folder for what is not kept;
@@ -26,6 +27,7 @@ class Experiment:
     """
 
     name: str
+    folder: str
     about: str
     needs: str
     graphs: tuple[str, ...]
@@ -38,3 +40,19 @@ class Experiment:
     more_graphs: tuple[str, ...] = ()
     more_methods: tuple[str, ...] = ()
     options: Options = field(default_factory=dict)
+
+    @property
+    def all_graphs(self) -> tuple[str, ...]:
+        """Those that may be asked for."""
+        return (*self.graphs, *self.more_graphs)
+
+    @property
+    def all_methods(self) -> tuple[str, ...]:
+        """Those that may be asked for."""
+        return (*self.methods, *self.more_methods)
+
+    def own(self, results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Of results in a folder that others may share, those that this one is about, in its order."""
+        graphs, methods = self.all_graphs, self.all_methods
+        mine = [one for one in results if one["cell"]["graph"] in graphs and one["cell"]["method"] in methods]
+        return sorted(mine, key=lambda one: (graphs.index(one["cell"]["graph"]), methods.index(one["cell"]["method"])))

@@ -1,8 +1,9 @@
-"""Groups by paths that train, valid and test share, kept on disk because they take a while."""
+"""Groups by paths, of test alone or shared by all splits, kept on disk because they take a while."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,11 +11,27 @@ from stablerule.graph import Triples
 from stablerule.shifts import by_paths
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from stablerule.graph import Dataset
+    from stablerule.shifts.grouping import Align
+
+ALIGNMENTS: tuple[Align, ...] = ("density", "arbitrary")
+
+
+def groups_of_test(dataset: Dataset, folder: Path, *, seed: int = 0) -> dict[str, list[str]]:
+    """Name the group of each test fact, for both ways to number clusters: the synthetic shift of the paper."""
+
+    def make() -> dict[str, NDArray[Any]]:
+        facts = dataset.test.distinct()  # what is asked about, as the evaluator has it
+        made = {how: by_paths(facts, dataset.graph, align=how, seed=seed, measure=False) for how in ALIGNMENTS}
+        return {how: np.array(grouping.names)[grouping.labels] for how, grouping in made.items()}
+
+    kept = _kept(folder / f"test groups,{dataset.name},{dataset.sha256[:12]},{seed}.npz", make)
+    return {how: kept[how].tolist() for how in ALIGNMENTS}
 
 
 def shared_groups(dataset: Dataset, folder: Path, *, groups: int = 5, seed: int = 0) -> dict[str, NDArray[np.int64]]:
@@ -22,15 +39,22 @@ def shared_groups(dataset: Dataset, folder: Path, *, groups: int = 5, seed: int 
 
     Then a group of test facts looks like the same group of training facts, which groups of test alone would not.
     """
-    path = folder / f"groups,{dataset.name},{dataset.sha256[:12]},{groups},{seed}.npz"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+
+    def make() -> dict[str, NDArray[Any]]:
         everything = Triples.concat(dataset.train, dataset.valid, dataset.test)
         labels = by_paths(everything, dataset.graph, groups=groups, seed=seed, measure=False).labels
         cuts = np.cumsum([len(dataset.train), len(dataset.valid)])
-        train, valid, test = np.split(labels, cuts)
-        temporary = path.with_suffix(".part.npz")
-        np.savez_compressed(temporary, train=train, valid=valid, test=test)
+        return dict(zip(("train", "valid", "test"), np.split(labels, cuts), strict=True))
+
+    return _kept(folder / f"groups,{dataset.name},{dataset.sha256[:12]},{groups},{seed}.npz", make)
+
+
+def _kept(path: Path, make: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """Read arrays from a file, or make and write them; two processes at once write the same."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}.part.npz")
+        np.savez_compressed(temporary, **make())  # type: ignore[arg-type]
         temporary.replace(path)
     with np.load(path) as kept:
-        return {name: kept[name] for name in ("train", "valid", "test")}
+        return dict(kept)

@@ -1,7 +1,10 @@
 """All experiments by name."""
 
+from stablerule.experiments.completion_experiment import COMPLETION_UNDER_SHIFT
 from stablerule.experiments.experiment import Experiment
-from stablerule.experiments.methods import METHODS_COMPARED
+from stablerule.experiments.methods_experiment import METHODS_COMPARED
+from stablerule.experiments.no_shift_experiment import WITHOUT_SHIFT
 from stablerule.experiments.train_side_experiment import TRAIN_SIDE
 
-EXPERIMENTS: dict[str, Experiment] = {spec.name: spec for spec in (TRAIN_SIDE, METHODS_COMPARED)}
+SPECS = (COMPLETION_UNDER_SHIFT, WITHOUT_SHIFT, METHODS_COMPARED, TRAIN_SIDE)
+EXPERIMENTS: dict[str, Experiment] = {spec.name: spec for spec in SPECS}

@@ -29,7 +29,10 @@ MOST_EDGES = 5_000_000  # looked at for the path of one fact
 
 
 def name_reasons(search: Search, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:
-    """Return the best rule behind each fact of a relation, and one path of it by name, as columns rule and path."""
+    """Return the best rule behind each fact of a relation, and one path of it by name, as columns rule and path.
+
+    Where no rule leads to a fact, as when something else scored it, the rule is null and the path empty.
+    """
     encoded, names = search.encoded, search.graph.vocabulary.entities.table
     rules = best_rules(search, relation, heads, tails)
     used, which = np.unique(rules, return_inverse=True)
@@ -43,7 +46,7 @@ def name_reasons(search: Search, relation: int, heads: Ids, tails: Ids) -> dict[
 
 
 def best_rules(search: Search, relation: int, heads: Ids, tails: Ids) -> Ids:
-    """(n,): the rule of the theory that weighs most, of those that fired for each fact."""
+    """(n,): the rule of the theory that weighs most, of those that fired for each fact; -1 where none did."""
     rules = np.full(len(heads), -1, np.int32)
 
     def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
@@ -55,11 +58,12 @@ def best_rules(search: Search, relation: int, heads: Ids, tails: Ids) -> Ids:
     return rules
 
 
-def spelled_rules(encoded: Encoded, rules: Ids) -> list[str]:
-    """Spell rules of a theory."""
-    frame = encoded.rules.to_frame()[encoded.rows[rules]]
+def spelled_rules(encoded: Encoded, rules: Ids) -> list[str | None]:
+    """Spell rules of a theory; -1 is none."""
+    frame = encoded.rules.to_frame()[encoded.rows[rules[rules >= 0]]]
     columns = frame.select("head_relation", "body", "constant", "body_constant").iter_rows()
-    return [str(Rule(head, tuple(body), None if c is None else (c, d))) for head, body, c, d in columns]
+    spelled = (str(Rule(head, tuple(body), None if c is None else (c, d))) for head, body, c, d in columns)
+    return [next(spelled) if rule >= 0 else None for rule in rules.tolist()]
 
 
 def paths_of(graph: Graph, theory: Theory, relation: int, heads: Ids, tails: Ids, rules: Ids) -> Ids:
@@ -86,7 +90,8 @@ def find_best_rules(a: Asked, heads: Ids, tails: Ids, desk: Desk, rules: Ids) ->
                 slot, rule = f.slots[i], f.rules[i]
                 if best[slot] < 0 or weights[rule] > weights[best[slot]]:
                     best[slot] = rule
-        rules[q] = best[f.slot_of[tails[q]]]
+        slot = f.slot_of[tails[q]]
+        rules[q] = best[slot] if slot >= 0 else -1
     close_relation(a.theory, a.relation, desk.workplace.row_of, f)
 
 
@@ -98,6 +103,8 @@ def find_paths(
     chains, known = len(t.lengths), len(t.traits.keys)
     for i in range(len(rules)):
         rule = rules[i]
+        if rule < 0:
+            continue
         if rule < chains:
             if not find_path(g, heads[i], tails[i], t.bodies[rule], t.lengths[rule], paths[i]):
                 for place in range(paths.shape[1]):

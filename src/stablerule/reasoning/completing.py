@@ -91,7 +91,7 @@ class NewFact:
 
     probability: None where the model is not calibrated for it. rule: the one that weighs most of those that fired.
     path: the entities along it from head to tail; for a rule with constants, the two of the fact that it needs.
-    Both are empty for a model without rules.
+    Both are empty where no rule leads to the fact, and for a model without rules.
     """
 
     head: str
@@ -259,7 +259,8 @@ class _Found(NamedTuple):
 
 def _named(frame: pl.DataFrame) -> Iterator[NewFact]:
     for row in frame.iter_rows(named=True):
-        yield NewFact(**{"probability": None, **row, "path": tuple(row.get("path", ()))})
+        reason = {"rule": row.get("rule") or "", "path": tuple(row.get("path") or ())}
+        yield NewFact(**{"probability": None, **row, **reason})
 
 
 def _relation_ids(names: Iterable[str] | None, graph: Graph) -> list[int]:

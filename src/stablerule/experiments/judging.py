@@ -1,0 +1,93 @@
+"""Learn from one dataset, judge on the test facts of the same or another, whole and by groups of paths."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.baselines import MODELS
+from stablerule.evaluation import evaluate
+from stablerule.experiments.apart import peak_memory
+from stablerule.experiments.cells import cell_name
+from stablerule.experiments.path_groups import ALIGNMENTS, groups_of_test
+from stablerule.paths.threads import available_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from stablerule.evaluation import Evaluation
+    from stablerule.experiments.cells import Cell
+    from stablerule.graph import Dataset
+    from stablerule.reasoning import Reasoner
+    from stablerule.reasoning.ranks import Ties
+
+FORMS: tuple[Ties, ...] = ("realistic", "optimistic")
+FIGURES = ("mrr", "hits@1", "hits@3", "hits@10")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A learner, and the options that make it another row of a table."""
+
+    learner: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def learn_and_judge(
+    cell: Cell,
+    learner: str,
+    settings: Mapping[str, Any],
+    minutes: float,
+    learned_from: Dataset,
+    asked: Dataset,
+    cache: Path,
+) -> dict[str, Any]:
+    """Learn within a budget, and judge; the single ranks stay in the cache."""
+    options = dict(settings) | {"seed": cell["seed"]}
+    if "minutes" in MODELS[learner].option_names():
+        options["minutes"] = minutes
+    model: Reasoner = MODELS[learner].with_options(options)
+    began = time.perf_counter()
+    model.fit(learned_from.graph, learned_from.valid)
+    learned = time.perf_counter()
+    found = evaluate(model, asked)
+    ranked = time.perf_counter()
+    peak = peak_memory()  # before the groups, which are no part of the method
+    by_paths = groups_of_test(asked, cache)
+    np.save(cache / f"{cell_name(cell)}.npy", found.ranks.form("realistic").astype(np.float32))
+    return {
+        "whole": {form: _figures(found.figures(form).metrics) for form in FORMS},
+        "interval": list(found.intervals()["mrr"]),
+        "coverage": found.coverage,
+        "groups": {align: group_figures(found, by_paths[align]) for align in ALIGNMENTS},
+        "seconds": {"learn": round(learned - began, 1), "rank": round(ranked - learned, 1)},
+        "peak_gb": round(peak / 1e9, 2),
+        "cores": available_cores(),
+        "settings": dict(settings),
+        "minutes": minutes,
+        "ended_by": model.learned_.get("ended_by", "itself"),
+        "epochs": len(model.learned_.get("epochs", [])) or None,
+        "data": learned_from.sha256 if learned_from is asked else [learned_from.sha256, asked.sha256],
+    }
+
+
+def group_figures(found: Evaluation, labels: list[str]) -> dict[str, Any]:
+    """The figures of each group, and the deviation that groups by chance would have; a label for each fact asked."""
+    grouped = replace(found, groups=[*labels, *labels])  # the second half asks for the heads
+    told: dict[str, Any] = {"groups": {}, "by_chance": {}}
+    for form in FORMS:
+        one = grouped.by_group(form)
+        if one is None:
+            continue
+        told["by_chance"][form] = one.by_chance["mrr"].mean
+        for name, row in one.groups.items():
+            told["groups"].setdefault(name, {"n": row.n})[form] = _figures(row.metrics)
+    return told
+
+
+def _figures(metrics: Mapping[str, float]) -> dict[str, float]:
+    return {name: metrics[name] for name in FIGURES}

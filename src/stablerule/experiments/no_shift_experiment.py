@@ -1,0 +1,75 @@
+"""The spec of completion without a shift, the paper's table 4: the learners of rules of `methods` on all of test."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.baselines import METHODS as LEARNERS
+from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.judging import FORMS
+from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, SMALL, cells, run_cell
+from stablerule.experiments.printed import NO_SHIFT
+from stablerule.experiments.tables import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stablerule.experiments.experiment import Options
+
+METRICS = ("mrr", "hits@1", "hits@10")
+HEADINGS = ("method", "seeds", "MRR", "Hits@1", "Hits@10", "MRR, kind ties", "printed MRR", "coverage")
+RULES = tuple(name for name, variant in METHODS.items() if LEARNERS[variant.learner].explains)
+
+
+def summarise(results: list[dict[str, Any]], cache: Path, own: Options) -> list[dict[str, Any]]:
+    """Return a row for each graph and method: figures over all test facts, means over seeds."""
+    by_method = defaultdict(list)
+    for one in results:
+        by_method[one["cell"]["graph"], one["cell"]["method"]].append(one["result"])
+    return [
+        {"graph": graph, "method": method, "seeds": len(runs)}
+        | {form: {m: float(np.mean([run["whole"][form][m] for run in runs])) for m in METRICS} for form in FORMS}
+        | {"coverage": float(np.mean([run["coverage"] for run in runs]))}
+        for (graph, method), runs in by_method.items()
+    ]
+
+
+def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
+    """Return a table for each graph, the best method first."""
+    made = []
+    for graph in dict.fromkeys(row["graph"] for row in rows):
+        some = [row for row in rows if row["graph"] == graph]
+        some.sort(key=lambda row: (-row["realistic"]["mrr"], row["method"]))
+        made.append(Table(graph, HEADINGS, tuple(_line(row) for row in some)))
+    return made
+
+
+def _line(row: dict[str, Any]) -> tuple[str, ...]:
+    printed = NO_SHIFT.get(row["graph"], {}).get(row["method"])
+    return (
+        row["method"],
+        str(row["seeds"]),
+        *(f"{row['realistic'][metric]:.3f}" for metric in METRICS),
+        f"{row['optimistic']['mrr']:.3f}",
+        f"{printed.mrr / 100:.3f}" if printed else "",
+        f"{row['coverage']:.3f}",
+    )
+
+
+WITHOUT_SHIFT = Experiment(
+    name="no-shift",
+    folder=FOLDER,
+    about="learners of rules on all test facts together (table 4)",
+    needs=f"up to {LARGE_MINUTES:g} minutes a cell; the cells of `methods`",
+    graphs=("fb15k-237", "yago3-10-quarter"),
+    more_graphs=(*SMALL, *(name for name in LARGE if name == "wn18rr")),
+    methods=RULES,
+    seeds=(0, 1, 2, 3, 4),
+    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds),
+    run=run_cell,
+    summarise=summarise,
+    tables=tables,
+)
