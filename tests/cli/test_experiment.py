@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from stablerule.baselines import MODELS
 from stablerule.datasets import load, newsroom
 from stablerule.experiments import train_side
 from stablerule.experiments.cells import Cell
+from stablerule.experiments.methods import ABLATED, METHODS
 from stablerule.experiments.specs import EXPERIMENTS
 from tests.terminal import fails, run
 
@@ -155,3 +157,20 @@ def stand_in(figure: float) -> dict[str, Any]:
         "summarise": lambda results, cache, own: [],
         "tables": lambda rows, own: [],
     }
+
+
+def test_methods_are_asked_about_entities_that_they_have_not_seen(tmp_path: Path) -> None:
+    asked = ("--graphs", "geography-inductive", "--methods", "popularity", "--seeds", "1")
+    result = run("experiment", "inductive", "-o", tmp_path, *asked)
+    assert result.exit_code == 0, result.output
+    (row,) = json.loads((tmp_path / "inductive.json").read_text())
+    assert len(row["density"]["queries"]) == 5
+    learned_from, judged_on = json.loads(next(tmp_path.glob("graph=*.json")).read_text())["result"]["data"]
+    assert learned_from != judged_on
+    assert "| rotate | - | - |" in (tmp_path / "inductive.md").read_text()  # it can't
+    assert "printed" not in (tmp_path / "inductive.md").read_text()  # the paper has no such graph
+
+
+def test_every_row_of_every_table_is_a_learner_with_options_that_it_has() -> None:
+    for variant in (METHODS | ABLATED).values():
+        MODELS[variant.learner].with_options(variant.options).check_options()

@@ -48,7 +48,8 @@ def experiment(
         str | None, typer.Option(help="Of train-side, the method that the others are compared with.")
     ] = None,
     align: Annotated[
-        str | None, typer.Option(help="Of completion, how groups are numbered: density or arbitrary.")
+        str | None,
+        typer.Option(help="Of completion, inductive and ablation, how groups are numbered: density or arbitrary."),
     ] = None,
 ) -> None:
     """Run what is missing of an experiment, and say what all cells say together; `list` shows the experiments."""

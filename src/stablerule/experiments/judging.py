@@ -11,6 +11,7 @@ import numpy as np
 from stablerule.baselines import MODELS
 from stablerule.evaluation import evaluate
 from stablerule.experiments.apart import peak_memory
+from stablerule.experiments.by_walks import ByWalks
 from stablerule.experiments.cells import cell_name
 from stablerule.experiments.path_groups import ALIGNMENTS, groups_of_test
 from stablerule.paths.threads import available_cores
@@ -31,30 +32,36 @@ FIGURES = ("mrr", "hits@1", "hits@3", "hits@10")
 
 @dataclass(frozen=True)
 class Variant:
-    """A learner, and the options that make it another row of a table."""
+    """A learner, and the options that make it another row of a table.
+
+    by_walks: its rules answer without object identity.
+    """
 
     learner: str
     options: dict[str, Any] = field(default_factory=dict)
+    by_walks: bool = False
 
 
 def learn_and_judge(
     cell: Cell,
-    learner: str,
+    variant: Variant,
     settings: Mapping[str, Any],
     minutes: float,
     learned_from: Dataset,
     asked: Dataset,
     cache: Path,
 ) -> dict[str, Any]:
-    """Learn within a budget, and judge; the single ranks stay in the cache."""
-    options = dict(settings) | {"seed": cell["seed"]}
-    if "minutes" in MODELS[learner].option_names():
-        options["minutes"] = minutes
-    model: Reasoner = MODELS[learner].with_options(options)
+    """Learn within a budget, and judge; the single ranks stay in the cache.
+
+    settings: those for the graph, over which the options of the variant go.
+    """
+    used = dict(settings) | variant.options
+    budget = {"minutes": minutes} if "minutes" in MODELS[variant.learner].option_names() else {}
+    model: Reasoner = MODELS[variant.learner].with_options(used | budget | {"seed": cell["seed"]})
     began = time.perf_counter()
     model.fit(learned_from.graph, learned_from.valid)
     learned = time.perf_counter()
-    found = evaluate(model, asked)
+    found = evaluate(ByWalks(model.rules, asked.graph) if variant.by_walks else model, asked)
     ranked = time.perf_counter()
     peak = peak_memory()  # before the groups, which are no part of the method
     by_paths = groups_of_test(asked, cache)
@@ -67,7 +74,7 @@ def learn_and_judge(
         "seconds": {"learn": round(learned - began, 1), "rank": round(ranked - learned, 1)},
         "peak_gb": round(peak / 1e9, 2),
         "cores": available_cores(),
-        "settings": dict(settings),
+        "settings": used,
         "minutes": minutes,
         "ended_by": model.learned_.get("ended_by", "itself"),
         "epochs": len(model.learned_.get("epochs", [])) or None,

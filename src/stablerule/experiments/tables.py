@@ -23,6 +23,16 @@ class Table:
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
+    def without_empty(self) -> Table:
+        """Leave out columns that say nothing in any line.
+
+        >>> Table("umls", ("method", "MRR", "printed"), (("rotate", "0.801", ""),)).without_empty().headings
+        ('method', 'MRR')
+        """
+        kept = [i for i in range(len(self.headings)) if any(row[i] not in ("", "-") for row in self.rows)]
+        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
+        return Table(self.title, tuple(self.headings[i] for i in kept), rows)
+
     def markdown(self) -> list[str]:
         """Return the lines of a document."""
         rule = "|" + "---|" * TEXT + "--:|" * (len(self.headings) - TEXT)

@@ -1,0 +1,24 @@
+"""The spec of the ablation, the paper's table 7: StableRule with one thing taken away, judged like all methods."""
+
+from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.group_tables import group_tables, summarise_groups
+from stablerule.experiments.methods import ABLATED, FOLDER, LARGE, SMALL, cells, run_cell
+from stablerule.experiments.printed import ABLATION
+
+METHODS = ("stablerule", "stablerule count", *ABLATED, "tabular")
+
+TAKEN_APART = Experiment(
+    name="ablation",
+    folder=FOLDER,
+    about="StableRule with one thing taken away, and with the paper's way to add rules up (table 7)",
+    needs="10 to 30 s a cell, minutes on large graphs",
+    graphs=(*SMALL, *LARGE),
+    more_graphs=("geography",),
+    methods=METHODS,
+    seeds=(0, 1, 2, 3, 4),
+    options={"align": "density"},
+    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds),
+    run=run_cell,
+    summarise=lambda results, cache, own: summarise_groups(results),
+    tables=lambda rows, own: group_tables(rows, own["align"], ABLATION),
+)

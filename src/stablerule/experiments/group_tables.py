@@ -1,0 +1,121 @@
+"""What cells that were judged by groups of paths say together: mean, deviation and worst group, beside the paper's."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.experiments.judging import FORMS
+from stablerule.experiments.path_groups import ALIGNMENTS
+from stablerule.experiments.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stablerule.experiments.printed import Printed
+
+METRICS = ("mrr", "hits@1", "hits@10")
+HEADINGS = (
+    "method",
+    "seeds",
+    "MRR",
+    "by chance",
+    "worst",
+    "Hits@1",
+    "Hits@10",
+    "MRR, kind ties",
+    "printed MRR",
+    "printed Hits@1",
+    "printed Hits@10",
+    "over seeds",
+)
+# Two rows of ours stand beside the same one of the paper.
+PAPER_NAMES = {"stablerule count": "stablerule", "ncrl faithful": "ncrl"}
+
+
+def summarise_groups(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row for each graph and method.
+
+    For each alignment of the clusters and each way to break ties: mean, deviation and worst over the groups, where the
+    figures of a group are first averaged over seeds, as in the paper; by_chance: the deviation of groups of the same
+    sizes dealt out at random; over_seeds: the deviation of the mean over groups from seed to seed.
+    """
+    by_method = defaultdict(list)
+    for one in results:
+        by_method[one["cell"]["graph"], one["cell"]["method"]].append(one)
+    rows = []
+    for (graph, method), runs in by_method.items():
+        row: dict[str, Any] = {"graph": graph, "method": method, "seeds": [run["cell"]["seed"] for run in runs]}
+        for align in ALIGNMENTS:
+            found = [run["result"]["groups"][align] for run in runs]
+            sizes = {name: group["n"] for name, group in found[0]["groups"].items()}
+            row[align] = {form: _over_groups(found, form) for form in FORMS} | {"queries": sizes}
+        rows.append(row)
+    return rows
+
+
+def _over_groups(found: list[dict[str, Any]], form: str) -> dict[str, Any]:
+    """found: of each seed."""
+    names = list(found[0]["groups"])
+    told: dict[str, Any] = {"by_chance": float(np.mean([one["by_chance"][form] for one in found]))}
+    for metric in METRICS:
+        values = np.array([[one["groups"][name][form][metric] for name in names] for one in found])  # (seeds, groups)
+        of_group = values.mean(0)
+        worst = int(of_group.argmin())
+        told[metric] = {
+            "mean": float(of_group.mean()),
+            "deviation": float(of_group.std()),
+            "worst": float(of_group[worst]),
+            "worst_group": names[worst],
+            "over_seeds": float(values.mean(1).std(ddof=1)) if len(found) > 1 else None,
+        }
+    return told
+
+
+def group_tables(
+    rows: list[dict[str, Any]], align: str, printed: Mapping[str, Mapping[str, Printed]], absent: tuple[str, ...] = ()
+) -> list[Table]:
+    """Return a table for each graph, the best mean first.
+
+    printed: what stands in the paper, by graph and method; absent: methods that can't do it, shown with dashes.
+    """
+    made = []
+    for graph in dict.fromkeys(row["graph"] for row in rows):
+        some = [row for row in rows if row["graph"] == graph]
+        some.sort(key=lambda row: (-row[align]["realistic"]["mrr"]["mean"], row["method"]))
+        lines = [_line(row, align, printed.get(graph, {})) for row in some]
+        empty = [(name, *["-"] * (len(HEADINGS) - 1)) for name in absent]
+        made.append(Table(graph, HEADINGS, (*lines, *empty)).without_empty())
+    return made
+
+
+def _line(row: dict[str, Any], align: str, printed: Mapping[str, Printed]) -> tuple[str, ...]:
+    honest, kind = row[align]["realistic"], row[align]["optimistic"]
+    mrr, method = honest["mrr"], row["method"]
+    return (
+        method,
+        str(len(row["seeds"])),
+        _spread(mrr),
+        f"± {honest['by_chance']:.3f}",
+        f"{mrr['worst']:.3f}",
+        _spread(honest["hits@1"]),
+        _spread(honest["hits@10"]),
+        _spread(kind["mrr"]),
+        *_as_printed(printed.get(PAPER_NAMES.get(method, method))),
+        f"± {mrr['over_seeds']:.4f}" if mrr["over_seeds"] is not None else "",
+    )
+
+
+def _spread(found: Mapping[str, float]) -> str:
+    return f"{found['mean']:.3f} ± {found['deviation']:.3f}"
+
+
+def _as_printed(found: Printed | None) -> tuple[str, ...]:
+    if found is None:
+        return ("", "", "")
+    means = found[:3]
+    if found.deviation is None:
+        return tuple(f"{mean / 100:.3f}" for mean in means)
+    return tuple(f"{mean / 100:.3f} ± {d / 100:.3f}" for mean, d in zip(means, found.deviation, strict=True))

@@ -1,0 +1,61 @@
+"""Methods on graphs whose entities they have never seen: the splits of GraIL, and partitions of our own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stablerule.baselines import METHODS as LEARNERS
+from stablerule.baselines.settings import settings_for
+from stablerule.datasets import load
+from stablerule.experiments.apart import run_apart
+from stablerule.experiments.judging import learn_and_judge
+from stablerule.experiments.methods import METHODS
+from stablerule.shifts.splits import split_inductive
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stablerule.experiments.cells import Cell
+    from stablerule.graph import Dataset
+
+GRAIL = tuple(f"{family}_v{version}" for family in ("wn18rr", "fb237") for version in (1, 2, 3, 4))
+PARTED = ("wn18rr-inductive", "fb15k-237-inductive", "yago3-10-quarter-inductive")
+ENDING = "-inductive"
+MINUTES, PARTED_MINUTES = 15.0, 30.0
+METHODS_FOR_NEW = tuple(name for name, variant in METHODS.items() if LEARNERS[variant.learner].inductive)
+# They know entities by name, and have nothing to say about a new one.
+EMBEDDINGS = tuple(name for name, variant in METHODS.items() if not LEARNERS[variant.learner].inductive)
+
+
+def pair(name: str) -> tuple[Dataset, Dataset]:
+    """Return what to learn from, and what to ask: another graph, whose train is the context of its test.
+
+    >>> learned_from, asked = pair("geography-inductive")
+    >>> set(learned_from.vocabulary.entities) & set(asked.vocabulary.entities)
+    set()
+    """
+    if name.endswith(ENDING):
+        parts = split_inductive(load(name.removesuffix(ENDING)), seed=0).parts
+        return parts["train"], parts["test"]
+    return load(name), load(f"{name}_ind")
+
+
+def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Learn and judge in a process of its own."""
+    return run_apart(judge, cell, cache)
+
+
+def judge(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Learn on one graph with the settings for the graph that it is a part of, and judge on the other."""
+    name, variant = str(cell["graph"]), METHODS[str(cell["method"])]
+    settings, minutes = settings_for(variant.learner, whole(name)), PARTED_MINUTES if name in PARTED else MINUTES
+    return learn_and_judge(cell, variant, settings, minutes, *pair(name), cache)
+
+
+def whole(name: str) -> str:
+    """Name the graph that a graph is a part of.
+
+    >>> [whole(name) for name in ("fb237_v1", "wn18rr_v4", "fb15k-237-inductive")]
+    ['fb15k-237', 'wn18rr', 'fb15k-237']
+    """
+    return name.removesuffix(ENDING).partition("_v")[0].replace("fb237", "fb15k-237")
