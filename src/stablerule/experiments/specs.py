@@ -6,7 +6,8 @@ from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.inductive_experiment import ON_NEW_ENTITIES
 from stablerule.experiments.methods_experiment import METHODS_COMPARED
 from stablerule.experiments.no_shift_experiment import WITHOUT_SHIFT
+from stablerule.experiments.rule_budget_experiment import RULE_BUDGET
 from stablerule.experiments.train_side_experiment import TRAIN_SIDE
 
-SPECS = (COMPLETION_UNDER_SHIFT, WITHOUT_SHIFT, ON_NEW_ENTITIES, TAKEN_APART, METHODS_COMPARED, TRAIN_SIDE)
+SPECS = (COMPLETION_UNDER_SHIFT, WITHOUT_SHIFT, ON_NEW_ENTITIES, TAKEN_APART, RULE_BUDGET, METHODS_COMPARED, TRAIN_SIDE)
 EXPERIMENTS: dict[str, Experiment] = {spec.name: spec for spec in SPECS}
