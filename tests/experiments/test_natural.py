@@ -1,0 +1,84 @@
+"""Who wrote a paper, by the country of the author."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stablerule.errors import InputError
+from stablerule.experiments import natural
+from stablerule.experiments.bibliography import read_bibliography
+from stablerule.experiments.cells import Cell
+from stablerule.experiments.natural_experiment import summarise, tables
+from stablerule.graph import Dataset
+
+COUNTRIES = ("AT", "BE", "CH", "DK", "EE", "FI")
+
+
+def small_bibliography() -> Dataset:
+    """Authors write with the same co-authors again and again; authors of the first countries write more."""
+    random = np.random.default_rng(0)
+    facts: list[tuple[str, str, str]] = []
+    paper = 0
+    for place, country in enumerate(COUNTRIES):
+        team = [f"{country}-author{i}" for i in range(4)]
+        facts += [(author, "author_country", country) for author in team]
+        for _ in range(40 - 5 * place):
+            facts += [(author, "wrote", f"paper{paper}") for author in random.choice(team, 3, replace=False)]
+            facts.append((f"paper{paper}", "published_in", f"venue{random.integers(3)}"))
+            if paper:
+                facts.append((f"paper{paper}", "cites", f"paper{random.integers(paper)}"))
+            paper += 1
+    order = random.permutation(len(facts))
+    mixed = [facts[i] for i in order]
+    return Dataset.from_names("bibliography", train=mixed[:-240], valid=mixed[-240:-120], test=mixed[-120:])
+
+
+WORLD = small_bibliography()
+
+
+def test_countries_are_groups_and_no_edges() -> None:
+    read = read_bibliography(WORLD)
+    words = read.dataset.vocabulary
+    assert set(words.relations) == {"wrote", "cites", "published_in"}
+    assert not set(words.entities) & set(COUNTRIES)
+    assert read.groups.names == COUNTRIES[:5]  # those with the most papers, the most first
+    assert set(read.dataset.test.relations.tolist()) == {words.relation_id("wrote")}
+    for author, country in zip(words.entities.names_of(read.dataset.test.heads), read.groups, strict=True):
+        assert author.startswith(country)
+
+
+def test_another_graph_is_refused() -> None:
+    towns = Dataset.from_names("towns", train=[("Bonn", "in", "Germany")], test=[("Kiel", "in", "Germany")])
+    with pytest.raises(InputError, match="'towns' has no relation 'wrote'"):
+        read_bibliography(towns)
+    nobody = Dataset.from_names(
+        "nobody", train=[("a", "wrote", "p"), ("c", "author_country", "AT")], test=[("b", "wrote", "p")]
+    )
+    with pytest.raises(InputError, match="has an author with a country"):
+        read_bibliography(nobody)
+
+
+def test_a_cell_has_figures_by_country_and_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(natural, "load", lambda _: WORLD)
+    cells: list[Cell] = [{"graph": "acl-biblio", "method": method, "seed": 0} for method in ("tabular", "popularity")]
+    results: list[dict[str, Any]] = [{"cell": cell, "result": natural.judge(cell, tmp_path)} for cell in cells]
+    by_method = {str(cell["method"]): one["result"] for cell, one in zip(cells, results, strict=True)}
+    assert by_method["tabular"]["whole"]["realistic"]["mrr"] > by_method["popularity"]["whole"]["realistic"]["mrr"]
+    for found in by_method.values():
+        groups = found["groups"].values()
+        n = sum(group["n"] for group in groups)
+        assert n == len(read_bibliography(WORLD).dataset.test)  # one question a fact: who wrote it
+        mrr = sum(group["n"] * group["realistic"]["mrr"] for group in groups) / n
+        assert mrr == pytest.approx(found["whole"]["realistic"]["mrr"])
+    assert by_method["popularity"]["coverage_of_bodies"] == []
+    made = tables(summarise(results))
+    assert [table.title.partition(": ")[2] for table in made] == [
+        "MRR of the author",
+        "authors that a body of tabular links to the paper",
+    ]
+    assert made[0].rows[0][0] == "tabular"
+    assert all(line[0].startswith("`wrote(X, Y) <- ") for line in made[1].rows)
