@@ -134,6 +134,9 @@ def test_the_same_models_are_judged_by_groups_and_on_all_of_test(judged: Path) -
         assert found["worst"] == min(figures)
         whole = sum(group["n"] * group["realistic"]["mrr"] for group in groups.values())
         assert whole / sum(group["n"] for group in groups.values()) == pytest.approx(cell["whole"]["realistic"]["mrr"])
+    page = (judged / "completion.html").read_text()
+    assert (judged / "completion-groups.svg").read_text().strip() in page
+    assert f"{rows['tabular']['density']['realistic']['mrr']['mean']:.3f}" in page
     arbitrary = run("experiment", "completion", *asked, "--align", "arbitrary")
     assert f"{rows['tabular']['arbitrary']['realistic']['mrr']['mean']:.3f}" in arbitrary.stdout
     assert "--align must be one of density, arbitrary" in fails("experiment", "completion", *asked, "--align", "none")
@@ -174,3 +177,13 @@ def test_methods_are_asked_about_entities_that_they_have_not_seen(tmp_path: Path
 def test_every_row_of_every_table_is_a_learner_with_options_that_it_has() -> None:
     for variant in (METHODS | ABLATED).values():
         MODELS[variant.learner].with_options(variant.options).check_options()
+
+
+def test_without_the_extras_there_are_tables_still(judged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stablerule.reports.rendering.find_spec", lambda name: None)
+    (judged / "no-shift.html").unlink(missing_ok=True)
+    result = run("experiment", "no-shift", "-o", judged, "--graphs", "umls", "--minutes", "0")
+    assert result.exit_code == 0
+    assert "No figures and no page" in result.stderr
+    assert not (judged / "no-shift.html").exists()
+    assert (judged / "no-shift.md").exists()

@@ -10,13 +10,14 @@ import typer
 
 from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_table, table
-from stablerule.errors import OptionError, closest
+from stablerule.errors import MissingExtra, OptionError, closest
 from stablerule.experiments.cells import cell_name, read_folder, run_cells
 from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.path_groups import ALIGNMENTS
 from stablerule.experiments.specs import EXPERIMENTS
-from stablerule.experiments.tables import Table, markdown
 from stablerule.io import write_beside
+from stablerule.reports.results_page import Section, results_page
+from stablerule.reports.tables import Table, markdown
 
 T = TypeVar("T")
 LIST = "list"
@@ -83,9 +84,17 @@ def experiment(
 
 
 def _write(spec: Experiment, folder: Path, own: dict[str, Any]) -> None:
-    """Write what all cells in the folder say, whichever run they are from: rows for machines, tables for people."""
+    """Write what all cells in the folder say, whichever run they are from: rows, tables, figures and a page."""
     rows = spec.summarise(spec.own(read_folder(folder)), folder / CACHE, own)
-    texts = {".json": json.dumps(rows, indent=1) + "\n", ".md": markdown(spec.tables(rows, own))}
+    made = spec.tables(rows, own)
+    texts = {".json": json.dumps(rows, indent=1) + "\n", ".md": markdown(made)}
+    try:
+        drawn = spec.figures(rows, own)
+        texts |= {f"-{one.name}.svg": one.svg for one in drawn}
+        section = Section("Results", figures=tuple(drawn), tables=tuple(made))
+        texts[".html"] = results_page(f"Experiment: {spec.name}", spec.about, [section])
+    except MissingExtra as missing:
+        note(f"No figures and no page: {missing}")
     for ending, text in texts.items():
         with write_beside(folder / f"{spec.name}{ending}") as temporary:
             temporary.write_text(text, encoding="utf-8")

@@ -1,6 +1,7 @@
 """The spec of the ablation, the paper's table 7: StableRule with one thing taken away, judged like all methods."""
 
 from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.group_figure import group_figure
 from stablerule.experiments.group_tables import group_tables, summarise_groups
 from stablerule.experiments.methods import ABLATED, FOLDER, LARGE, SMALL, cells, run_cell
 from stablerule.experiments.printed import ABLATION
@@ -21,4 +22,5 @@ TAKEN_APART = Experiment(
     run=run_cell,
     summarise=lambda results, cache, own: summarise_groups(results),
     tables=lambda rows, own: group_tables(rows, own["align"], ABLATION),
+    figures=lambda rows, own: group_figure(rows, own["align"]),
 )

@@ -1,6 +1,7 @@
 """The spec of completion under query shift, the paper's table 3: the models of `methods`, judged by groups of paths."""
 
 from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.group_figure import group_figure
 from stablerule.experiments.group_tables import group_tables, summarise_groups
 from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, MINUTES, SMALL, cells, run_cell
 from stablerule.experiments.printed import COMPLETION
@@ -19,4 +20,5 @@ COMPLETION_UNDER_SHIFT = Experiment(
     run=run_cell,
     summarise=lambda results, cache, own: summarise_groups(results),
     tables=lambda rows, own: group_tables(rows, own["align"], COMPLETION),
+    figures=lambda rows, own: group_figure(rows, own["align"]),
 )

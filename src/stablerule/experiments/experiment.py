@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stablerule.experiments.cells import Cell
-    from stablerule.experiments.tables import Table
+    from stablerule.reports.results_page import Drawing
+    from stablerule.reports.tables import Table
 
 Options: TypeAlias = dict[str, Any]  # an experiment's own, by name
 
@@ -23,7 +24,7 @@ class Experiment:
     graphs, methods: those that are run unless some are asked for; more_graphs, more_methods: what may be asked for,
     too. options: an experiment's own options with their values; a tuple of numbers is several.
     cells: from graphs, methods, seeds and options to cells; run: one cell, with a folder for what is not kept;
-    summarise: results to rows for machines; tables: rows to tables for people.
+    summarise: results to rows for machines; tables, figures: rows to what people look at.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Experiment:
     run: Callable[[Cell, Path], dict[str, Any]]
     summarise: Callable[[list[dict[str, Any]], Path, Options], list[dict[str, Any]]]
     tables: Callable[[list[dict[str, Any]], Options], list[Table]]
+    figures: Callable[[list[dict[str, Any]], Options], list[Drawing]] = lambda rows, own: []
     more_graphs: tuple[str, ...] = ()
     more_methods: tuple[str, ...] = ()
     options: Options = field(default_factory=dict)

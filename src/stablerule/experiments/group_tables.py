@@ -9,7 +9,7 @@ import numpy as np
 
 from stablerule.experiments.judging import FORMS
 from stablerule.experiments.path_groups import ALIGNMENTS
-from stablerule.experiments.tables import Table
+from stablerule.reports.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,8 @@ def summarise_groups(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     For each alignment of the clusters and each way to break ties: mean, deviation and worst over the groups, where the
     figures of a group are first averaged over seeds, as in the paper; by_chance: the deviation of groups of the same
-    sizes dealt out at random; over_seeds: the deviation of the mean over groups from seed to seed.
+    sizes dealt out at random; groups: each one's figure; over_seeds: the deviation of the mean over groups from seed
+    to seed.
     """
     by_method = defaultdict(list)
     for one in results:
@@ -69,6 +70,7 @@ def _over_groups(found: list[dict[str, Any]], form: str) -> dict[str, Any]:
             "deviation": float(of_group.std()),
             "worst": float(of_group[worst]),
             "worst_group": names[worst],
+            "groups": dict(zip(names, of_group.tolist(), strict=True)),
             "over_seeds": float(values.mean(1).std(ddof=1)) if len(found) > 1 else None,
         }
     return told

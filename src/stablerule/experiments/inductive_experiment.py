@@ -1,6 +1,7 @@
 """The spec of inductive completion, the paper's table 5."""
 
 from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.group_figure import group_figure
 from stablerule.experiments.group_tables import group_tables, summarise_groups
 from stablerule.experiments.inductive import (
     EMBEDDINGS,
@@ -32,4 +33,5 @@ ON_NEW_ENTITIES = Experiment(
     run=run_cell,
     summarise=lambda results, cache, own: summarise_groups(results),
     tables=lambda rows, own: group_tables(rows, own["align"], PRINTED, absent=EMBEDDINGS),
+    figures=lambda rows, own: group_figure(rows, own["align"]),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, MINUTES, SMALL, cells, run_cell
 from stablerule.experiments.printed import COMPLETION
-from stablerule.experiments.tables import Table
+from stablerule.reports.tables import Table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,9 @@ import numpy as np
 from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.methods import cells
 from stablerule.experiments.natural import GRAPH, MINUTES, SCALING, run_cell
-from stablerule.experiments.tables import Table
+from stablerule.reports.plots import MEAN, legend_below, new_figure, series
+from stablerule.reports.results_page import Drawing
+from stablerule.reports.tables import Table
 
 ALL, CONFIDENCE = "all", "confidence"
 
@@ -67,6 +69,45 @@ def _coverage(row: dict[str, Any], countries: list[str]) -> Table:
     return Table(f"{row['graph']}: authors that a body of {row['method']} links to the paper", headings, lines)
 
 
+def figures(rows: list[dict[str, Any]]) -> list[Drawing]:
+    """Draw how often bodies link authors to papers, by country, and the results by country."""
+    with_rules = [row for row in rows if row["coverage_of_bodies"]]
+    drawn = [_drawn_coverage(with_rules[0])] if with_rules else []
+    if rows:
+        drawn.append(_drawn_results(sorted(rows, key=lambda row: row["mean"])))
+    return drawn
+
+
+def _drawn_coverage(row: dict[str, Any]) -> Drawing:
+    rules = list(dict.fromkeys(one["rule"] for one in row["coverage_of_bodies"]))[::-1]
+    figure, (panel,) = new_figure(width=7.5, height=1.2 + 0.3 * len(rules))
+    for i, country in enumerate(row["countries"]):
+        found = {one["rule"]: one["covered"] for one in row["coverage_of_bodies"] if one["group"] == country}
+        shown = [(found[rule], place) for place, rule in enumerate(rules) if rule in found]
+        panel.plot(*zip(*shown, strict=True), **series(i, line=False), label=country)
+    average = {one["rule"]: one["average"] for one in row["coverage_of_bodies"]}
+    panel.plot([average[rule] for rule in rules], range(len(rules)), **MEAN, label=ALL)
+    panel.set(xlabel="share of author-paper pairs that the body links", xscale="log")
+    panel.set_yticks(range(len(rules)), rules, fontsize=7)
+    legend_below(figure, panel, 3)
+    caption = (
+        f"How often the bodies of the best rules of {row['method']} link the authors of a country to their papers."
+    )
+    return Drawing("coverage", caption, figure)
+
+
+def _drawn_results(rows: list[dict[str, Any]]) -> Drawing:
+    figure, (panel,) = new_figure(width=6, height=1.2 + 0.25 * len(rows))
+    for i, country in enumerate(rows[0]["countries"]):
+        figures_here = [row["countries"][country] for row in rows]
+        panel.plot(figures_here, range(len(rows)), **series(i, line=False), label=country)
+    panel.set(xlabel="MRR of the author, realistic")
+    panel.set_yticks(range(len(rows)), [row["method"] for row in rows])
+    panel.margins(y=0.15)
+    legend_below(figure, panel, 3)
+    return Drawing("countries", "Who wrote a paper: MRR by the country of the author.", figure)
+
+
 NATURAL_SHIFT = Experiment(
     name="natural",
     folder="natural",
@@ -79,4 +120,5 @@ NATURAL_SHIFT = Experiment(
     run=run_cell,
     summarise=lambda results, cache, own: summarise(results),
     tables=lambda rows, own: tables(rows),
+    figures=lambda rows, own: figures(rows),
 )

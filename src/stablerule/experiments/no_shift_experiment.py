@@ -12,7 +12,7 @@ from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.judging import FORMS
 from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, SMALL, cells, run_cell
 from stablerule.experiments.printed import NO_SHIFT
-from stablerule.experiments.tables import Table
+from stablerule.reports.tables import Table
 
 if TYPE_CHECKING:
     from pathlib import Path

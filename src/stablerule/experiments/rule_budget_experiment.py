@@ -10,7 +10,9 @@ import numpy as np
 from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.methods import LARGE, SMALL, cells
 from stablerule.experiments.rule_budget import KEPT, METHODS, WEIGHED, run_cell
-from stablerule.experiments.tables import Table
+from stablerule.reports.plots import legend_below, new_figure, series
+from stablerule.reports.results_page import Drawing
+from stablerule.reports.tables import Table
 
 
 def summarise(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -48,6 +50,30 @@ def tables(rows: list[dict[str, Any]], by: str) -> list[Table]:
     return made
 
 
+def curves(rows: list[dict[str, Any]]) -> list[Drawing]:
+    """Draw MRR against rules kept: a panel for each graph and each way to weigh, a line for each method."""
+    graphs = list(dict.fromkeys(row["graph"] for row in rows))
+    if not graphs:
+        return []
+    figure, panels = new_figure(len(WEIGHED), len(graphs), height=2.4)
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    for place, panel in enumerate(panels):
+        graph, by = graphs[place // len(WEIGHED)], WEIGHED[place % len(WEIGHED)]
+        for i, method in enumerate(methods):
+            points = [row for row in rows if (row["graph"], row["method"]) == (graph, method)]
+            shown = [(p["kept"], p.get(by, p.get("confidence", {})).get("mrr")) for p in points]
+            panel.plot(*zip(*shown, strict=True) if shown else ([], []), **series(i), label=method)
+        panel.set(xscale="log", title=f"{graph}, weighed by {by}", ylabel="MRR", xlabel="rules kept for each relation")
+        panel.set_xticks(KEPT, [str(kept) for kept in KEPT])
+        panel.minorticks_off()
+    legend_below(figure, panels[0])
+    caption = (
+        "MRR on test, realistic, against the number of chains kept for each relation, chosen by each learner's score; "
+        "the best rule that fires decides, by its score (left) or by its measured confidence (right)."
+    )
+    return [Drawing("curves", caption, figure)]
+
+
 RULE_BUDGET = Experiment(
     name="rule-budget",
     folder="rule-budget",
@@ -61,4 +87,5 @@ RULE_BUDGET = Experiment(
     run=run_cell,
     summarise=lambda results, cache, own: summarise(results),
     tables=lambda rows, own: [table for by in WEIGHED for table in tables(rows, by)],
+    figures=lambda rows, own: curves(rows),
 )

@@ -7,7 +7,7 @@ from typing import Any
 from stablerule.experiments import train_side
 from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.summary import summarise
-from stablerule.experiments.tables import Table
+from stablerule.reports.tables import Table
 
 HEADINGS = ("method", "bias", "seeds", "mean", "worst", "deviation")
 COMPARED = {"mean": "mean", "worst": "worst", "likelihood": "log P of other groups"}

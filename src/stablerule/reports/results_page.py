@@ -1,0 +1,51 @@
+"""Tables and figures as one page for a browser, which needs nothing else: no network and no script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from stablerule.reports.plots import to_svg
+from stablerule.reports.rendering import render
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from stablerule.reports.tables import Table
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure with a name for its file, and what there is to see."""
+
+    name: str
+    caption: str
+    figure: Figure
+
+    @cached_property
+    def svg(self) -> str:
+        """The figure as one SVG element; drawn once, for drawing it again would move things a little."""
+        return to_svg(self.figure)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page: paragraphs, then figures, then tables."""
+
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+    figures: tuple[Drawing, ...] = ()
+    tables: tuple[Table, ...] = field(default=())
+
+
+def results_page(title: str, lead: str, sections: list[Section]) -> str:
+    """Return the page.
+
+    >>> from stablerule.reports.tables import Table
+    >>> table = Table("a < b", ("method", "MRR"), (("x", "1"),))
+    >>> page = results_page("Ranks", "How good?", [Section("umls", tables=(table,))])
+    >>> "<td>1</td>" in page, "a &lt; b" in page
+    (True, True)
+    """
+    return render("results/page.html.jinja", {"title": title, "lead": lead, "sections": sections})
