@@ -101,6 +101,18 @@ def test_a_split_is_a_partition_that_train_covers(
     assert all(one == two for one, two in zip(parts, again, strict=True))
 
 
+@given(fact_lists, st.integers(0, 5))
+def test_facts_of_one_relation_can_be_split_alone(facts: list[Fact], seed: int) -> None:
+    dataset = Dataset.from_names("g", train=facts)
+    relation = 0
+    train, valid, test = split_triples(dataset.train, (0.5, 0.25, 0.25), seed, relation=relation)
+    assert len(train) + len(valid) + len(test) == len(dataset.train.distinct())
+    assert set(valid.relations) | set(test.relations) <= {relation}
+    assert {*train.heads, *train.tails} == set(range(len(dataset.vocabulary.entities)))
+    asked = int((dataset.train.distinct().relations == relation).sum())
+    assert len(valid) + len(test) <= asked - round(0.5 * asked)
+
+
 @pytest.mark.parametrize("ratios", [(0.8, 0.1), (0.8, 0.3, 0.1), (0, 0.5, 0.5), (1.2, -0.1, -0.1)])
 def test_shares_that_make_no_sense_are_refused(ratios: tuple[float, float, float]) -> None:
     with pytest.raises(OptionError, match="three shares"):

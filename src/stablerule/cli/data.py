@@ -1,4 +1,4 @@
-"""`stablerule data`: list, get, check, stats, convert."""
+"""`stablerule data`: list, get, check, stats, convert, aminer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stablerule.cli.aminer import aminer
 from stablerule.cli.output import console, errors, plain, print_json, print_table, size, table
 from stablerule.cli.reading import takes_data
 from stablerule.datasets import CATALOG, describe, load
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from stablerule.graph import Finding
 
 app = typer.Typer(help="Look at data, check it, get known graphs, change formats.", no_args_is_help=True)
+app.command()(aminer)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 COLOURS = {"serious": "red", "warning": "yellow", "note": "cyan"}

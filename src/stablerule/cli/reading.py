@@ -51,7 +51,7 @@ def reading_options(
     if keep_literals:
         options["literals"] = "keep"
     if split is not None:
-        options |= {"split": _shares(split), "seed": split_seed}
+        options |= {"split": shares_of(split), "seed": split_seed}
     return options
 
 
@@ -93,7 +93,8 @@ def takes_data(command: Callable[..., None]) -> Callable[..., None]:
     return with_dataset
 
 
-def _shares(text: str) -> tuple[float, float, float]:
+def shares_of(text: str) -> tuple[float, float, float]:
+    """Read three shares such as 0.8,0.1,0.1."""
     try:
         train, valid, test = (float(part) for part in text.split(","))
     except ValueError as error:

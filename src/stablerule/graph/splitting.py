@@ -15,12 +15,18 @@ if TYPE_CHECKING:
 
 
 def split_triples(
-    triples: Triples, ratios: tuple[float, float, float], seed: int | np.random.Generator = 0
+    triples: Triples,
+    ratios: tuple[float, float, float],
+    seed: int | np.random.Generator = 0,
+    *,
+    relation: int | None = None,
 ) -> tuple[Triples, Triples, Triples]:
     """Split distinct facts by ratio, so that train knows every entity and every relation.
 
     The facts that train needs for that are set aside first, and the rest is dealt out at random: a share of valid or
     test that would need them comes out smaller than asked. Repeated facts are taken once, so no fact is in two parts.
+
+    relation: the only one whose facts are split; all others stay in train.
 
     >>> from stablerule.graph import Triples
     >>> rows = np.array([[i, 0, j] for i in range(10) for j in range(10)])
@@ -30,9 +36,12 @@ def split_triples(
     _check_shares(ratios)
     facts = triples.distinct()
     order = _generator(seed).permutation(len(facts))
+    fixed = np.zeros(len(facts), bool) if relation is None else facts.relations != relation
+    order = order[np.argsort(~fixed[order], kind="stable")]  # an entity that is known anyway needs no further fact
     needed = _first_of_each(facts, order)
-    dealt = order[~needed[order]]
-    held_out = min(len(dealt), len(facts) - round(ratios[0] * len(facts)))
+    dealt = order[~(needed | fixed)[order]]
+    splittable = len(facts) - int(fixed.sum())
+    held_out = min(len(dealt), splittable - round(ratios[0] * splittable))
     share = ratios[2] / (ratios[1] + ratios[2]) if held_out else 0
     n_test = round(held_out * share)
     which = np.zeros(len(facts), np.int8)
