@@ -3,12 +3,14 @@
 from stablerule.experiments.ablation_experiment import TAKEN_APART
 from stablerule.experiments.completion_experiment import COMPLETION_UNDER_SHIFT
 from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.group_planes_experiment import GROUPS_IN_THE_PLANE
 from stablerule.experiments.inductive_experiment import ON_NEW_ENTITIES
 from stablerule.experiments.methods_experiment import METHODS_COMPARED
 from stablerule.experiments.natural_experiment import NATURAL_SHIFT
 from stablerule.experiments.no_shift_experiment import WITHOUT_SHIFT
 from stablerule.experiments.rule_budget_experiment import RULE_BUDGET
 from stablerule.experiments.train_side_experiment import TRAIN_SIDE
+from stablerule.experiments.training_experiment import WHILE_LEARNING
 
 SPECS = (
     COMPLETION_UNDER_SHIFT,
@@ -17,6 +19,8 @@ SPECS = (
     TAKEN_APART,
     RULE_BUDGET,
     NATURAL_SHIFT,
+    WHILE_LEARNING,
+    GROUPS_IN_THE_PLANE,
     METHODS_COMPARED,
     TRAIN_SIDE,
 )

@@ -1,0 +1,70 @@
+"""Groups by paths in the plane, for one relation of each graph: the paper's figure 3."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.datasets import load
+from stablerule.experiments.apart import run_apart
+from stablerule.shifts import by_paths
+from stablerule.shifts.signatures import path_signatures, reduce_signatures
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from stablerule.experiments.cells import Cell
+
+MOST_POINTS = 600  # a figure with more is a blot
+
+
+def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Work in a process of its own."""
+    return run_apart(look, cell, cache)
+
+
+def look(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Take the relation with the most test facts, group them, and lay their path signatures in the plane.
+
+    separation: of the variance in the plane, the share that lies between the groups.
+    """
+    dataset, seed = load(str(cell["graph"])), int(cell["seed"])
+    facts = dataset.test.distinct()
+    relation = int(np.bincount(facts.relations).argmax())
+    own = facts.take(facts.relations == relation)
+    grouping = by_paths(own, dataset.graph, seed=seed, measure=False)
+    points = in_plane(reduce_signatures(path_signatures(own, dataset.graph).features, seed=seed))
+    some = np.random.default_rng(seed).permutation(len(points))[:MOST_POINTS]
+    return {
+        "relation": dataset.vocabulary.relation_name(relation),
+        "facts": len(own),
+        "groups": list(grouping.names),
+        "points": np.round(points[some], 3).tolist(),
+        "labels": grouping.labels[some].tolist(),
+        "separation": separation(points, grouping.labels),
+        "data": dataset.sha256,
+    }
+
+
+def in_plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, s) -> (n, 2): the two directions in which the points differ most."""
+    centred = points - points.mean(0)
+    _, _, directions = np.linalg.svd(centred, full_matrices=False)
+    flat = centred @ directions[:2].T
+    return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
+
+
+def separation(points: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    """Share of the variance between groups.
+
+    >>> apart = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    >>> separation(apart, np.array([0, 0, 1, 1])), separation(apart, np.array([0, 1, 0, 1]))
+    (1.0, 0.0)
+    """
+    total = float(((points - points.mean(0)) ** 2).sum())
+    groups = [points[labels == label] for label in np.unique(labels)]
+    between = sum(len(group) * float(((group.mean(0) - points.mean(0)) ** 2).sum()) for group in groups)
+    return between / total if total else 0.0
