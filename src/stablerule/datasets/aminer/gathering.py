@@ -65,6 +65,7 @@ class Gathering:
     cites: array[int] = field(default_factory=lambda: array("i"))
     homes: array[int] = field(default_factory=lambda: array("i"))
     counts: Counter[str] = field(default_factory=Counter)
+    first_damage: str = ""
 
     def knows(self, record: Record) -> bool:
         """Whether a paper of that id was added before."""

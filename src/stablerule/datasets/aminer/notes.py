@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections import Counter
 
-    from stablerule.errors import ReadError
-
 # In the order in which they are told; each is said only if there is something to say.
 SENTENCES = {
     "of no known year": "{:,} papers without a year were left out.",
@@ -24,18 +22,19 @@ SENTENCES = {
 }
 
 
-def tell(counts: Counter[str], damages: list[ReadError], *, countries: bool) -> list[str]:
+def tell(counts: Counter[str], first_damage: str, *, countries: bool) -> list[str]:
     """Word the counts.
 
     >>> from collections import Counter
     >>> counts = Counter({"without venue": 3, "authors": 10, "affiliations": 4, "placed": 2, "tied": 1})
-    >>> tell(counts, [], countries=True)
+    >>> tell(counts, "", countries=True)
     ['3 papers have no venue.', '2 of 10 authors have a country; 1 have several as often, and so none.']
     """
     notes = []
-    if damages:
-        shown = "The first" if len(damages) > 1 else "It is"
-        notes.append(f"{len(damages):,} damaged records were left out. {shown}: {damages[0]}")
+    if damaged := counts["damaged"]:
+        notes.append(
+            f"{damaged:,} damaged records were left out. {'The first' if damaged > 1 else 'It is'}: {first_damage}"
+        )
     notes += [sentence.format(counts[key]) for key, sentence in SENTENCES.items() if counts[key]]
     if counts["not held out"]:
         held, asked = counts["held out"], counts["held out"] + counts["not held out"]

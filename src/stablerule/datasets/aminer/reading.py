@@ -88,7 +88,7 @@ def read_aminer(
     if top_countries is not None and not countries:
         raise OptionError("Argument 'top_countries' needs countries: leave countries=False (--no-countries) out.")
     gathered = Gathering(country_of if countries else None)
-    damages = _gather(gathered, paths, wanted, max_papers, skip_damaged=skip_damaged, encoding=encoding)
+    _gather(gathered, paths, wanted, max_papers, skip_damaged=skip_damaged, encoding=encoding)
     made = assemble(
         gathered,
         name or split_suffixes(paths[0])[0],
@@ -97,7 +97,7 @@ def read_aminer(
         split=split,
         seed=seed,
     )
-    notes = tell(gathered.counts, damages, countries=countries)
+    notes = tell(gathered.counts, gathered.first_damage, countries=countries)
     for note in notes:
         log.warning(note)
     return replace(made, dataset=replace(made.dataset, notes=tuple(notes)))
@@ -131,14 +131,13 @@ def _gather(
     *,
     skip_damaged: bool,
     encoding: str,
-) -> list[ReadError]:
-    """Go through all records, and return what was damaged."""
-    damages: list[ReadError] = []
+) -> None:
+    """Go through all records."""
     other_venues: set[str] = set()
     for path in paths:
         for where, found in read_dump(path, encoding=encoding):
             if isinstance(found, Damage):
-                _damaged(damages, found, where, skip=skip_damaged)
+                _damaged(gathered, found, where, skip=skip_damaged)
                 continue
             gathered.counts["records"] += 1
             if reason := wanted.refuses(found):
@@ -148,22 +147,21 @@ def _gather(
                 continue
             if gathered.knows(found):
                 twice = Damage(found.line, f"a second paper with the id {found.id!r}")
-                _damaged(damages, twice, where, skip=skip_damaged)
+                _damaged(gathered, twice, where, skip=skip_damaged)
                 continue
             gathered.add(found)
             if gathered.counts["papers"] == max_papers:
-                return damages
+                return
     if not gathered.counts["papers"]:
         raise InputError(_nothing_left(gathered, wanted, other_venues, paths))
-    return damages
 
 
-def _damaged(damages: list[ReadError], damage: Damage, where: str, *, skip: bool) -> None:
-    error = ReadError(f"{damage.problem}.", path=where, line=damage.line)
+def _damaged(gathered: Gathering, damage: Damage, where: str, *, skip: bool) -> None:
     if not skip:
         cure = "To leave out what is damaged, pass skip_damaged=True (--skip-damaged)"
         raise ReadError(f"{damage.problem}. {cure}.", path=where, line=damage.line)
-    damages.append(error)
+    gathered.counts["damaged"] += 1
+    gathered.first_damage = gathered.first_damage or f"{where}, line {damage.line:,}: {damage.problem}."
 
 
 def _nothing_left(gathered: Gathering, wanted: Wanted, other_venues: set[str], paths: list[Path]) -> str:
