@@ -2,6 +2,7 @@
 
 from stablerule.experiments.ablation_experiment import TAKEN_APART
 from stablerule.experiments.completion_experiment import COMPLETION_UNDER_SHIFT
+from stablerule.experiments.efficiency_experiment import EFFICIENCY
 from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.group_planes_experiment import GROUPS_IN_THE_PLANE
 from stablerule.experiments.inductive_experiment import ON_NEW_ENTITIES
@@ -19,6 +20,7 @@ SPECS = (
     TAKEN_APART,
     RULE_BUDGET,
     NATURAL_SHIFT,
+    EFFICIENCY,
     WHILE_LEARNING,
     GROUPS_IN_THE_PLANE,
     METHODS_COMPARED,

@@ -1,0 +1,111 @@
+"""The spec of efficiency, the paper's section 6.5: does its complexity claim hold?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from stablerule.experiments.efficiency import CLAIMED, SWEEPS, WAYS, cells, run_cell
+from stablerule.experiments.experiment import Experiment
+from stablerule.reports.plots import legend_below, new_figure, series
+from stablerule.reports.results_page import Drawing
+from stablerule.reports.tables import Table
+
+MEASURED = {"milliseconds_a_step": "ms a step", "seconds": "seconds in all", "peak_gb": "peak, GB"}
+
+
+def summarise(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row for each sweep: its points, the best of all seeds, and the slope of each measure.
+
+    A slope is the exponent: time grows as value^slope, by least squares on logarithms.
+    """
+    by_sweep: dict[tuple[str, ...], dict[float, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for one in results:
+        cell = one["cell"]
+        by_sweep[cell["graph"], cell["method"], cell["sweep"]][cell["value"]].append(one["result"])
+    rows = []
+    for (graph, method, sweep), found in by_sweep.items():
+        points = []
+        for value, runs in sorted(found.items()):
+            # The machine is noisy, and noise only adds: the best run counts.
+            point: dict[str, Any] = {name: min(run[name] for run in runs) for name in MEASURED}
+            points.append(point | {"value": value, "x": runs[0].get(sweep, value), "bodies": runs[0]["bodies"]})
+        slopes = {name: slope([p["x"] for p in points], [p[name] for p in points]) for name in MEASURED}
+        rows.append({"graph": graph, "method": method, "sweep": sweep, "points": points, "slopes": slopes})
+    return rows
+
+
+def slope(x: list[float], y: list[float]) -> float | None:
+    """Return the exponent of growth.
+
+    >>> round(slope([1, 2, 4], [3, 12, 48]), 6)
+    2.0
+    """
+    if len(x) < 2:
+        return None
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def tables(rows: list[dict[str, Any]]) -> list[Table]:
+    """Return a line for each sweep: the measures at its ends, and the exponents."""
+    headings = ("sweep", "method", "from", "to", "ms a step", "seconds", "peak, GB", "exponent", "claimed")
+    made = []
+    for graph in dict.fromkeys(row["graph"] for row in rows):
+        lines = tuple(_line(row) for row in rows if row["graph"] == graph)
+        made.append(Table(graph, headings, lines))
+    return made
+
+
+def _line(row: dict[str, Any]) -> tuple[str, ...]:
+    first, last = row["points"][0], row["points"][-1]
+    exponent = row["slopes"]["milliseconds_a_step"]
+    return (
+        row["sweep"],
+        row["method"],
+        f"{first['x']:,g}",
+        f"{last['x']:,g}",
+        *(
+            f"{first[name]:.{digits}f} to {last[name]:.{digits}f}"
+            for name, digits in zip(MEASURED, (0, 1, 1), strict=True)
+        ),
+        "" if exponent is None else f"{exponent:.2f}",
+        CLAIMED.get(row["sweep"], ""),
+    )
+
+
+def figures(rows: list[dict[str, Any]]) -> list[Drawing]:
+    """Draw a panel for each sweep: milliseconds a step against the value, on logarithmic scales."""
+    sweeps = [name for name in SWEEPS if any(row["sweep"] == name for row in rows)]
+    if not sweeps:
+        return []
+    columns = min(4, len(sweeps))
+    figure, panels = new_figure(columns, -(-len(sweeps) // columns), width=2.8, height=2.4)
+    for panel in panels[len(sweeps) :]:
+        panel.remove()
+    ways = list(WAYS)
+    for sweep, panel in zip(sweeps, panels, strict=False):
+        for row in (row for row in rows if row["sweep"] == sweep):
+            x, y = zip(*((p["x"], p["milliseconds_a_step"]) for p in row["points"]), strict=True)
+            panel.plot(x, y, **series(ways.index(row["method"])), label=row["method"])
+        panel.set(xscale="log", yscale="log", xlabel=sweep.replace("_", " "), ylabel="ms a step")
+    legend_below(figure, panels[0])
+    return [Drawing("growth", "Milliseconds of one learning step while one thing grows, logarithmic scales.", figure)]
+
+
+EFFICIENCY = Experiment(
+    name="efficiency",
+    folder="efficiency",
+    about="how time and memory of StableRule grow with facts, relations, rule length, d, T_d, O_d and N (section 6.5)",
+    needs="half a minute a cell, with nothing else running",
+    graphs=("fb15k-237",),
+    more_graphs=("umls", "geography"),
+    methods=tuple(WAYS),
+    seeds=(0,),
+    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds, SWEEPS),
+    run=run_cell,
+    summarise=lambda results, cache, own: summarise(results),
+    tables=lambda rows, own: tables(rows),
+    figures=lambda rows, own: figures(rows),
+)
