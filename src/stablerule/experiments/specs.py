@@ -1,6 +1,7 @@
 """All experiments by name."""
 
 from stablerule.experiments.ablation_experiment import TAKEN_APART
+from stablerule.experiments.compared_rules_experiment import RULES_COMPARED
 from stablerule.experiments.completion_experiment import COMPLETION_UNDER_SHIFT
 from stablerule.experiments.efficiency_experiment import EFFICIENCY
 from stablerule.experiments.experiment import Experiment
@@ -20,6 +21,7 @@ SPECS = (
     TAKEN_APART,
     RULE_BUDGET,
     NATURAL_SHIFT,
+    RULES_COMPARED,
     EFFICIENCY,
     WHILE_LEARNING,
     GROUPS_IN_THE_PLANE,

@@ -28,13 +28,16 @@ if TYPE_CHECKING:
 GROUPS = 5
 
 
-def entity_groups(graph: Graph, *, groups: int = GROUPS, seed: int = 0) -> NDArray[np.int64]:
-    """(E,): entities with edges of the same relations together, in groups of equal size."""
+def entity_groups(
+    graph: Graph, *, among: NDArray[np.int32] | None = None, groups: int = GROUPS, seed: int = 0
+) -> NDArray[np.int64]:
+    """(n,): some entities, or all, those with edges of the same relations together, in groups of equal size."""
     heads = np.repeat(np.arange(graph.n_entities), graph.degrees)
     shape = (graph.n_entities, 2 * graph.n_relations)
     counts = sparse.csr_matrix((np.ones(len(heads)), (heads, graph.edge_relations)), shape=shape)
     counts.data = np.log1p(counts.data)
-    return balanced_clusters(reduce_signatures(counts, seed=seed), groups, seed)
+    asked = counts if among is None else counts[among]
+    return balanced_clusters(reduce_signatures(asked, seed=seed), groups, seed)
 
 
 def stable_rules(

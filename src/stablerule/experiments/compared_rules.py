@@ -1,0 +1,116 @@
+"""The best rules of several learners for the same relations, each measured in five kinds of places: tables 6 and 8.
+
+The heads of a relation's facts are parted by the edges that they have. A rule that holds in all groups is general; one
+that holds in a single group fits that group.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.baselines import MODELS
+from stablerule.baselines.settings import settings_for
+from stablerule.datasets import load
+from stablerule.errors import InputError
+from stablerule.experiments.apart import run_apart
+from stablerule.experiments.stable_confidence import GROUPS, entity_groups
+from stablerule.learning.extraction import rule_ids
+from stablerule.paths.examples import ExampleFacts
+from stablerule.rules.statistics import measure_rules
+
+if TYPE_CHECKING:
+    from stablerule.experiments.cells import Cell
+    from stablerule.graph import Dataset, Graph
+    from stablerule.graph.triples import Ids
+    from stablerule.rules import RuleSet
+
+FOLDER_OF_RULES = "STABLERULE_RULES"  # where rule files of other tools are, such as anyburl-wn18rr.txt.xz
+ANYBURL = "anyburl"
+METHODS = ("stablerule", "ncrl", "tabular", ANYBURL)
+SCORED = {ANYBURL: "confidence"}  # what puts rules in order, where it is not the score
+BEST = 3
+RELATIONS = 4
+PAPERS = {"yago3-10-quarter": ("isLocatedIn", "isCitizenOf", "livesIn", "graduatedFrom")}  # those of its tables
+ENOUGH = 10  # pairs that a body must link in a group to say something there
+
+
+def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Learn in a process of its own."""
+    return run_apart(compare, cell, cache)
+
+
+def compare(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Learn, take the best chains of some relations, and measure each in every group of entities."""
+    dataset, method = load(str(cell["graph"])), str(cell["method"])
+    graph, seed = dataset.graph, int(cell["seed"])
+    rules = learned_rules(dataset, method, seed)
+    serving = ExampleFacts.all_of(graph)
+    told = []
+    for relation in relations_of(dataset):
+        best = rules.filter(kind="chains", head_relation=relation).top(BEST, SCORED.get(method, "score"))
+        if not len(best):
+            continue
+        bodies, heads = rule_ids(best.to_frame(), graph)
+        whole = measure_rules(graph, bodies, heads, examples=serving, seed=seed)
+        places = [
+            measure_rules(graph, bodies, heads, examples=serving, among=group, seed=seed)
+            for group in groups_of_heads(graph, relation)
+        ]
+        for place, one in enumerate(best):
+            told.append(
+                {
+                    "relation": relation,
+                    "rule": str(one.rule),
+                    "score": one.score if one.score is not None else one.confidence,
+                    "support": float(whole.support[place]),
+                    "confidence": float(whole.support[place] / max(1.0, whole.body_count[place])),
+                    "groups": [
+                        {"support": float(found.support[place]), "pairs": float(found.body_count[place])}
+                        for found in places
+                    ],
+                }
+            )
+    return {"rules": told, "data": dataset.sha256}
+
+
+def learned_rules(dataset: Dataset, method: str, seed: int) -> RuleSet:
+    """Learn rules, or read those that AnyBURL wrote."""
+    if method == ANYBURL:
+        options: dict[str, Any] = {"file": str(rule_file(dataset.name)), "aggregation": "max_plus"}
+        return MODELS["given"].with_options(options).fit(dataset.graph).rules
+    options = settings_for(method, dataset.name) | {"seed": seed, "aggregation": "max_plus"}
+    if "constants" in MODELS[method].option_names():
+        options["constants"] = False
+    return MODELS[method].with_options(options).fit(dataset.graph, dataset.valid).rules
+
+
+def rule_file(graph: str) -> Path:
+    """Find the rules of AnyBURL for a graph."""
+    folder = os.environ.get(FOLDER_OF_RULES)
+    if not folder:
+        raise InputError(f"Say where rule files of AnyBURL are, such as anyburl-{graph}.txt, with {FOLDER_OF_RULES}.")
+    found = sorted(Path(folder).glob(f"{ANYBURL}-{graph}*"))
+    if not found:
+        raise InputError(f"There is no rule file {ANYBURL}-{graph}*.txt in {folder} ({FOLDER_OF_RULES}).")
+    return found[0]
+
+
+def relations_of(dataset: Dataset) -> list[str]:
+    """Those of the paper's tables, or the ones with the most test facts."""
+    if dataset.name in PAPERS:
+        return [name for name in PAPERS[dataset.name] if name in dataset.vocabulary.relations]
+    most = np.argsort(-np.bincount(dataset.test.relations), kind="stable")[:RELATIONS]
+    return [dataset.vocabulary.relation_name(int(relation)) for relation in most]
+
+
+def groups_of_heads(graph: Graph, relation: str) -> list[Ids]:
+    """Part the entities that are heads of a relation; all are one group where there are too few."""
+    entities = np.unique(graph.facts(graph.vocabulary.relation_id(relation))[0])
+    if len(entities) < GROUPS * ENOUGH:
+        return [entities]
+    labels = entity_groups(graph, among=entities)
+    return [entities[labels == group] for group in range(GROUPS)]
