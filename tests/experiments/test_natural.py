@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stablerule import write_dataset
 from stablerule.errors import InputError
 from stablerule.experiments import natural
 from stablerule.experiments.bibliography import read_bibliography
@@ -82,3 +83,14 @@ def test_a_cell_has_figures_by_country_and_bodies(tmp_path: Path, monkeypatch: p
     ]
     assert made[0].rows[0][0] == "tabular"
     assert all(line[0].startswith("`wrote(X, Y) <- ") for line in made[1].rows)
+
+
+def test_a_dump_of_ones_own_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(natural.FOLDER_OF_OWN, raising=False)
+    with pytest.raises(InputError, match="Say where your bibliography is"):
+        natural.everything_of("aminer")
+    write_dataset(WORLD, tmp_path / "mine")
+    monkeypatch.setenv(natural.FOLDER_OF_OWN, str(tmp_path / "mine"))
+    found = natural.everything_of("aminer")
+    assert found.name == "aminer"
+    assert read_bibliography(found).groups.names == COUNTRIES[:5]

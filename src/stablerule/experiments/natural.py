@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from stablerule.baselines import METHODS as LEARNERS
 from stablerule.baselines import MODELS
 from stablerule.baselines.settings import settings_for
 from stablerule.datasets import load
+from stablerule.errors import InputError
 from stablerule.evaluation.metrics import by_kind, metric_values, overall
 from stablerule.experiments.apart import peak_memory, run_apart
 from stablerule.experiments.bibliography import WROTE, Bibliography, read_bibliography
@@ -18,6 +21,7 @@ from stablerule.experiments.judging import FIGURES, FORMS
 from stablerule.experiments.methods import METHODS
 from stablerule.graph import Graph, Triples
 from stablerule.graph.triples import read_only
+from stablerule.io import read_dataset
 from stablerule.paths.threads import available_cores
 from stablerule.shifts import body_coverage
 
@@ -25,9 +29,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stablerule.experiments.cells import Cell
+    from stablerule.graph import Dataset
     from stablerule.reasoning import Reasoner
 
 GRAPH = "acl-biblio"
+OWN, FOLDER_OF_OWN = "aminer", "STABLERULE_AMINER"  # a folder that `stablerule data aminer --country-facts` wrote
 MINUTES = 30.0
 SHOWN = 10  # rules whose bodies are counted
 # Messages along half a million edges for every query: one epoch would take days here.
@@ -42,7 +48,7 @@ def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
 
 def judge(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn from the bibliography without countries, and ask who wrote each paper."""
-    read, variant = read_bibliography(load(str(cell["graph"]))), METHODS[str(cell["method"])]
+    read, variant = read_bibliography(everything_of(str(cell["graph"]))), METHODS[str(cell["method"])]
     dataset = read.dataset
     settings = settings_for(variant.learner, str(cell["graph"])) | variant.options
     budget = {"minutes": MINUTES} if "minutes" in MODELS[variant.learner].option_names() else {}
@@ -61,6 +67,19 @@ def judge(cell: Cell, cache: Path) -> dict[str, Any]:
         "coverage_of_bodies": covered_bodies(model, read),
         "data": dataset.sha256,
     }
+
+
+def everything_of(name: str) -> Dataset:
+    """Return the bibliography of the catalog, or the user's own."""
+    if name != OWN:
+        return load(name)
+    folder = os.environ.get(FOLDER_OF_OWN)
+    if not folder:
+        raise InputError(
+            f"Say where your bibliography is, with {FOLDER_OF_OWN}: a folder that `stablerule data aminer DUMP -o "
+            "FOLDER --country-facts` wrote."
+        )
+    return replace(read_dataset(folder), name=OWN)
 
 
 def ask_for_authors(model: Reasoner, read: Bibliography) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.methods import cells
-from stablerule.experiments.natural import GRAPH, MINUTES, SCALING, run_cell
+from stablerule.experiments.natural import FOLDER_OF_OWN, GRAPH, MINUTES, OWN, SCALING, run_cell
 from stablerule.reports.plots import MEAN, legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
@@ -112,8 +112,9 @@ NATURAL_SHIFT = Experiment(
     name="natural",
     folder="natural",
     about="who wrote a paper, by the country of the author, with the coverage of bodies (figure 4)",
-    needs=f"up to {MINUTES:g} minutes a cell and 6 GB",
+    needs=f"up to {MINUTES:g} minutes a cell and 6 GB; {OWN}: a folder of yours, which {FOLDER_OF_OWN} names",
     graphs=(GRAPH,),
+    more_graphs=(OWN,),
     methods=SCALING,
     seeds=(0,),
     cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds),
