@@ -121,7 +121,7 @@ def test_the_tables_about_weights_are_those_of_the_cells() -> None:
 
 def test_the_tables_of_methods_are_those_of_the_cells() -> None:
     cells = [json.loads(path.read_text()) for path in sorted((ROOT / "results" / "methods").glob("graph=*.json"))]
-    made = {line for table in method_tables(summarise_methods(cells, ROOT, {}), {}) for line in table.markdown()}
+    made = {line for table in method_tables(summarise_methods(cells, {}), {}) for line in table.markdown()}
     said = _section((ROOT / "docs" / "methods.md").read_text(), "results/methods")
     lines = {line for line in said.splitlines() if line.startswith("| ")}
     assert len(lines) > len(cells)

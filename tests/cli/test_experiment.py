@@ -157,7 +157,7 @@ def stand_in(figure: float) -> dict[str, Any]:
     return {
         "methods": ("popularity",),
         "run": lambda cell, cache: {"figure": figure},
-        "summarise": lambda results, cache, own: [],
+        "summarise": lambda results, own: [],
         "tables": lambda rows, own: [],
     }
 

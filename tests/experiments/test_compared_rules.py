@@ -42,14 +42,14 @@ def test_rules_of_all_are_measured_in_the_same_way(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(compared_rules, "relations_of", lambda _: ["grandparent_of"])
     monkeypatch.setattr(compared_rules, "BEST", 100)
     cells: list[Cell] = [{"graph": "households", "method": method, "seed": 0} for method in ("tabular", "anyburl")]
-    rows = summarise([{"cell": cell, "result": compare(cell, tmp_path)} for cell in cells])
+    rows = summarise([{"cell": cell, "result": compare(cell, tmp_path)} for cell in cells], {})
     spelled = "grandparent_of(X, Y) <- parent_of(X, A), parent_of(A, Y)"
     same = [row for row in rows if row["rule"] == spelled]
     assert {row["method"] for row in same} == {"tabular", "anyburl"}
     assert same[0]["confidence"] == pytest.approx(same[1]["confidence"])
     assert same[0]["by_group"] == same[1]["by_group"]
     assert same[0]["kind"] == "general"  # it is a true rule of this world
-    first, second = tables(rows)
+    first, second = tables(rows, {})
     assert {line[0] for line in first.rows} == {"tabular", "anyburl"}
     assert f"`{spelled}`" in {line[0] for line in second.rows}
 

@@ -18,7 +18,7 @@ WORLD = households(families=12, seed=0).dataset
 
 
 def test_every_value_of_every_sweep_is_a_cell_once() -> None:
-    asked = cells(("g",), ("stablerule", "nodecor"), (0,), SWEEPS)
+    asked = cells(("g",), ("stablerule", "nodecor"), (0,), {})
     assert len({tuple(cell.items()) for cell in asked}) == len(asked)
     swept = {str(cell["sweep"]) for cell in asked if cell["method"] == "nodecor"}
     assert swept == set(SWEEPS) - {"weight_steps", "moment_order"}  # there are no weights
@@ -51,8 +51,8 @@ def test_the_best_of_several_runs_and_the_exponent() -> None:
         numbers = {"milliseconds_a_step": ms, "seconds": 2 * ms, "peak_gb": 1.0, "bodies": 5}
         return {"cell": cell, "result": numbers}
 
-    rows = summarise([one(64, 2, 0), one(64, 9, 1), one(128, 8, 0), one(256, 32, 0)])
+    rows = summarise([one(64, 2, 0), one(64, 9, 1), one(128, 8, 0), one(256, 32, 0)], {})
     assert rows[0]["slopes"]["milliseconds_a_step"] == pytest.approx(2)
-    (table,) = tables(rows)
+    (table,) = tables(rows, {})
     assert table.rows[0][:5] == ("size", "stablerule", "64", "256", "2 to 32")
-    assert "</svg>" in figures(rows)[0].svg
+    assert "</svg>" in figures(rows, {})[0].svg

@@ -51,27 +51,27 @@ def test_a_run_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(training, "LEARNING_ONLY", training.LEARNING_ONLY | SMALL)
     cells: list[Cell] = [{"graph": "umls", "method": "stablerule", "seed": seed} for seed in (0, 1)]
     results = [{"cell": cell, "result": training.look(cell, tmp_path)} for cell in cells]
-    (row,) = summarise(results)
+    (row,) = summarise(results, {})
     assert row["seeds"] == 2
     assert len(row["loss"]) == 6  # 30 steps, every fifth
     assert row["loss"][-1] < row["loss"][0]
     assert row["dependence"][0] is None  # the warm-up
     assert row["dependence"][-1] < 1
-    (table,) = tables([row])
+    (table,) = tables([row], {})
     assert [line[1] for line in table.rows] == list(training.WEIGHTS)
-    assert [drawing.name for drawing in figures([row])] == ["curves", "correlations"]
-    assert all("</svg>" in drawing.svg for drawing in figures([row]))
+    assert [drawing.name for drawing in figures([row], {})] == ["curves", "correlations"]
+    assert all("</svg>" in drawing.svg for drawing in figures([row], {}))
 
 
 def test_groups_lie_in_the_plane(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_planes, "load", lambda _: WORLD)
     cell: Cell = {"graph": "umls", "method": "by_paths", "seed": 0}
-    (row,) = plane_rows([{"cell": cell, "result": group_planes.look(cell, tmp_path)}])
+    (row,) = plane_rows([{"cell": cell, "result": group_planes.look(cell, tmp_path)}], {})
     counts = np.bincount(WORLD.test.relations)
     assert WORLD.vocabulary.relation_id(row["relation"]) == counts.argmax()
     assert len(row["points"]) == len(row["labels"]) == min(row["facts"], group_planes.MOST_POINTS)
     assert 0 < row["separation"] <= 1
-    assert "</svg>" in plane_figures([row])[0].svg
+    assert "</svg>" in plane_figures([row], {})[0].svg
 
 
 def test_the_plane_keeps_what_differs_most() -> None:

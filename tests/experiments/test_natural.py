@@ -76,7 +76,7 @@ def test_a_cell_has_figures_by_country_and_bodies(tmp_path: Path, monkeypatch: p
         mrr = sum(group["n"] * group["realistic"]["mrr"] for group in groups) / n
         assert mrr == pytest.approx(found["whole"]["realistic"]["mrr"])
     assert by_method["popularity"]["coverage_of_bodies"] == []
-    made = tables(summarise(results))
+    made = tables(summarise(results, {}), {})
     assert [table.title.partition(": ")[2] for table in made] == [
         "MRR of the author",
         "authors that a body of tabular links to the paper",

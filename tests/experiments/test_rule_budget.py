@@ -10,7 +10,7 @@ import pytest
 from stablerule import Rule, RuleSet, Tabular, evaluate, households
 from stablerule.experiments import rule_budget
 from stablerule.experiments.rule_budget import BestRule, budgets, judge
-from stablerule.experiments.rule_budget_experiment import summarise, tables
+from stablerule.experiments.rule_budget_experiment import summarise, tables_by
 
 WORLD = households(families=12, missing=0.1, seed=0).dataset
 
@@ -56,7 +56,7 @@ def test_curves_stand_in_a_table() -> None:
     both = {"kept": 1, "rules": 10, "score": {"mrr": 0.2}, "confidence": {"mrr": 0.4}}
     more = both | {"score": {"mrr": 0.4}}
     plain = {"kept": 1, "rules": 10, "confidence": {"mrr": 0.5}}
-    rows = summarise([cell("tabular", 0, both), cell("tabular", 1, more), cell("plain confidence", 0, plain)])
-    (table,) = tables(rows, "score")
+    rows = summarise([cell("tabular", 0, both), cell("tabular", 1, more), cell("plain confidence", 0, plain)], {})
+    (table,) = tables_by(rows, "score")
     assert table.headings == ("method", "seeds", "1 rules")
     assert table.rows == (("tabular", "2", "0.300"), ("plain confidence", "1", "0.500"))

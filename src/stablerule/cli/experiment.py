@@ -12,7 +12,7 @@ from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_table, table
 from stablerule.errors import MissingExtra, OptionError, closest
 from stablerule.experiments.cells import cell_name, read_folder, run_cells
-from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.experiment import CACHE, Experiment
 from stablerule.experiments.path_groups import ALIGNMENTS
 from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.io import write_beside
@@ -22,7 +22,7 @@ from stablerule.reports.tables import Table, markdown
 T = TypeVar("T")
 LIST = "list"
 SPLITS = ("test", "valid")
-CACHE, RESULTS = "cache", Path("results")
+RESULTS = Path("results")
 
 
 def experiment(
@@ -71,12 +71,12 @@ def experiment(
     if minutes is not None and minutes < 0:
         raise OptionError(f"--minutes must be at least 0, got {minutes}.")
     folder = output or RESULTS / spec.folder
-    cache = folder / CACHE
+    own[CACHE] = cache = folder / CACHE
     ran = run_cells(asked, folder, lambda cell: spec.run(cell, cache), minutes=minutes, again=not resume)
     for cell, error in ran.failed:
         note(f"{', '.join(f'{key} {value}' for key, value in cell.items())} failed: {error}")
     _write(spec, folder, own)
-    made = spec.tables(spec.summarise(ran.results, cache, own), own)
+    made = spec.tables(spec.summarise(ran.results, own), own)
     _print(made)
     errors.print(f"{len(ran.results):,} of {len(asked):,} cells, in {plain(str(folder))}", highlight=False)
     if ran.failed:
@@ -85,7 +85,7 @@ def experiment(
 
 def _write(spec: Experiment, folder: Path, own: dict[str, Any]) -> None:
     """Write what all cells in the folder say, whichever run they are from: rows, tables, figures and a page."""
-    rows = spec.summarise(spec.own(read_folder(folder)), folder / CACHE, own)
+    rows = spec.summarise(spec.own(read_folder(folder)), own)
     made = spec.tables(rows, own)
     texts = {".json": json.dumps(rows, indent=1) + "\n", ".md": markdown(made)}
     try:

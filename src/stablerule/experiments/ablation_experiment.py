@@ -3,7 +3,7 @@
 from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.group_figure import group_figure
 from stablerule.experiments.group_tables import group_tables, summarise_groups
-from stablerule.experiments.methods import ABLATED, FOLDER, LARGE, SMALL, cells, run_cell
+from stablerule.experiments.methods import ABLATED, FOLDER, LARGE, SMALL, run_cell
 from stablerule.experiments.printed import ABLATION
 
 METHODS = ("stablerule", "stablerule count", *ABLATED, "tabular")
@@ -18,9 +18,8 @@ TAKEN_APART = Experiment(
     methods=METHODS,
     seeds=(0, 1, 2, 3, 4),
     options={"align": "density"},
-    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds),
     run=run_cell,
-    summarise=lambda results, cache, own: summarise_groups(results),
+    summarise=summarise_groups,
     tables=lambda rows, own: group_tables(rows, own["align"], ABLATION),
     figures=lambda rows, own: group_figure(rows, own["align"]),
 )

@@ -88,6 +88,19 @@ def read_folder(folder: Path) -> list[dict[str, Any]]:
     return [_read(path) for path in sorted(folder.glob("*=*.json"))]
 
 
+def grouped(results: Iterable[dict[str, Any]], *keys: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Put results together whose cells agree in some keys, in the order in which they come.
+
+    >>> results = [{"cell": {"graph": "umls", "seed": seed}} for seed in (0, 1)]
+    >>> {key: len(some) for key, some in grouped(results, "graph").items()}
+    {('umls',): 2}
+    """
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for one in results:
+        found.setdefault(tuple(one["cell"][key] for key in keys), []).append(one)
+    return found
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from stablerule.experiments.compared_rules import ENOUGH, FOLDER_OF_RULES, METHODS, run_cell
-from stablerule.experiments.experiment import Experiment
-from stablerule.experiments.methods import cells
+from stablerule.experiments.experiment import Experiment, Options
 from stablerule.reports.tables import Table
 
 GENERAL = 0.5  # of its confidence, in every group where its body links enough pairs
 
 
-def summarise(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
     """Return a row for each rule: its confidence in each group (None with few pairs), and what kind of rule it is."""
     rows = []
     for one in results:
@@ -36,14 +35,14 @@ def kind_of(confidence: float, by_group: list[float | None]) -> str:
     return "general" if good == len(known) else "one group" if good == 1 else "some groups"
 
 
-def tables(rows: list[dict[str, Any]]) -> list[Table]:
+def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
     """Return a table for each graph and relation, and first how many rules of each method are general."""
     made = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
-        own = [row for row in rows if row["graph"] == graph]
-        made.append(_counted(graph, own))
-        for relation in dict.fromkeys(row["relation"] for row in own):
-            some = [row for row in own if row["relation"] == relation]
+        here = [row for row in rows if row["graph"] == graph]
+        made.append(_counted(graph, here))
+        for relation in dict.fromkeys(row["relation"] for row in here):
+            some = [row for row in here if row["relation"] == relation]
             groups = len(some[0]["by_group"])
             headings = ("rule", "method", "confidence", *(f"group {i}" for i in range(groups)), "holds in")
             made.append(Table(f"{graph}: {relation}", headings, tuple(_line(row) for row in some)))
@@ -74,8 +73,7 @@ RULES_COMPARED = Experiment(
     more_graphs=("kinship", "umls", "geography"),
     methods=METHODS,
     seeds=(0,),
-    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds),
     run=run_cell,
-    summarise=lambda results, cache, own: summarise(results),
-    tables=lambda rows, own: tables(rows),
+    summarise=summarise,
+    tables=tables,
 )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stablerule.experiments.cells import Cell
+    from stablerule.experiments.experiment import Options
     from stablerule.graph import Dataset
 
 STEPS = 60
@@ -50,13 +51,13 @@ WAYS: dict[str, dict[str, Any]] = {"stablerule": {}, "nodecor": {"decorrelate": 
 UNTOUCHED = {"nodecor": ("weight_steps", "moment_order")}  # without weights they change nothing
 
 
-def cells(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ...], sweeps: Any) -> list[Cell]:
+def cells(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ...], own: Options) -> list[Cell]:
     """List all cells: a graph, a way to learn, what is swept, and its value."""
     return [
         {"graph": graph, "method": method, "sweep": sweep, "value": value, "seed": seed}
         for seed in seeds
         for graph in graphs
-        for sweep, values in sweeps.items()
+        for sweep, values in SWEEPS.items()
         for method in methods
         if sweep not in UNTOUCHED.get(method, ())
         for value in values

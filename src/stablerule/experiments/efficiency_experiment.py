@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stablerule.experiments.efficiency import CLAIMED, SWEEPS, WAYS, cells, run_cell
-from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.experiment import Experiment, Options
 from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
@@ -16,7 +16,7 @@ from stablerule.reports.tables import Table
 MEASURED = {"milliseconds_a_step": "ms a step", "seconds": "seconds in all", "peak_gb": "peak, GB"}
 
 
-def summarise(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
     """Return a row for each sweep: its points, the best of all seeds, and the slope of each measure.
 
     A slope is the exponent: time grows as value^slope, by least squares on logarithms.
@@ -48,7 +48,7 @@ def slope(x: list[float], y: list[float]) -> float | None:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
-def tables(rows: list[dict[str, Any]]) -> list[Table]:
+def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
     """Return a line for each sweep: the measures at its ends, and the exponents."""
     headings = ("sweep", "method", "from", "to", "ms a step", "seconds", "peak, GB", "exponent", "claimed")
     made = []
@@ -75,7 +75,7 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def figures(rows: list[dict[str, Any]]) -> list[Drawing]:
+def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
     """Draw a panel for each sweep: milliseconds a step against the value, on logarithmic scales."""
     sweeps = [name for name in SWEEPS if any(row["sweep"] == name for row in rows)]
     if not sweeps:
@@ -103,9 +103,9 @@ EFFICIENCY = Experiment(
     more_graphs=("umls", "geography"),
     methods=tuple(WAYS),
     seeds=(0,),
-    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds, SWEEPS),
+    cells=cells,
     run=run_cell,
-    summarise=lambda results, cache, own: summarise(results),
-    tables=lambda rows, own: tables(rows),
-    figures=lambda rows, own: figures(rows),
+    summarise=summarise,
+    tables=tables,
+    figures=figures,
 )

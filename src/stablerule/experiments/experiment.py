@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from stablerule.reports.tables import Table
 
 Options: TypeAlias = dict[str, Any]  # an experiment's own, by name
+CACHE = "cache"
+
+
+def grid(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ...], own: Options) -> list[Cell]:
+    """List all cells, seed by seed and graph by graph.
+
+    >>> grid(("umls",), ("tabular", "ncrl"), (0,), {})[1]
+    {'graph': 'umls', 'method': 'ncrl', 'seed': 0}
+    """
+    return [{"graph": g, "method": m, "seed": s} for s in seeds for g in graphs for m in methods]
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,8 @@ class Experiment:
     graphs, methods: those that are run unless some are asked for; more_graphs, more_methods: what may be asked for,
     too. options: an experiment's own options with their values; a tuple of numbers is several.
     cells: from graphs, methods, seeds and options to cells; run: one cell, with a folder for what is not kept;
-    summarise: results to rows for machines; tables, figures: rows to what people look at.
+    summarise: results to rows for machines; tables, figures: rows to what people look at. All three know the options,
+    and the folder of what is not kept as CACHE.
     """
 
     name: str
@@ -34,11 +45,11 @@ class Experiment:
     graphs: tuple[str, ...]
     methods: tuple[str, ...]
     seeds: tuple[int, ...]
-    cells: Callable[[tuple[str, ...], tuple[str, ...], tuple[int, ...], Options], list[Cell]]
     run: Callable[[Cell, Path], dict[str, Any]]
-    summarise: Callable[[list[dict[str, Any]], Path, Options], list[dict[str, Any]]]
+    summarise: Callable[[list[dict[str, Any]], Options], list[dict[str, Any]]]
     tables: Callable[[list[dict[str, Any]], Options], list[Table]]
     figures: Callable[[list[dict[str, Any]], Options], list[Drawing]] = lambda rows, own: []
+    cells: Callable[[tuple[str, ...], tuple[str, ...], tuple[int, ...], Options], list[Cell]] = grid
     more_graphs: tuple[str, ...] = ()
     more_methods: tuple[str, ...] = ()
     options: Options = field(default_factory=dict)

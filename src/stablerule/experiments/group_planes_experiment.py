@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_planes import run_cell
-from stablerule.experiments.methods import LARGE, SMALL, cells
+from stablerule.experiments.methods import LARGE, SMALL
 from stablerule.reports.plots import COLOURS, MARKERS, legend_below, new_figure
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
 
 
-def summarise(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
     """Return a row for each cell."""
     return [one["cell"] | one["result"] for one in results]
 
 
-def tables(rows: list[dict[str, Any]]) -> list[Table]:
+def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
     """Return which relation is shown, and how far its groups are apart."""
     lines = tuple((row["graph"], row["relation"], f"{row['facts']:,}", f"{row['separation']:.1%}") for row in rows)
     headings = ("graph", "relation with the most test facts", "facts", "variance between groups, in the plane")
     return [Table("Groups by paths", headings, lines)] if lines else []
 
 
-def figures(rows: list[dict[str, Any]]) -> list[Drawing]:
+def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
     """Draw a panel for each graph, a mark for each fact."""
     if not rows:
         return []
@@ -34,8 +34,8 @@ def figures(rows: list[dict[str, Any]]) -> list[Drawing]:
         panel.remove()
     for row, panel in zip(rows, panels, strict=False):
         for label, name in enumerate(row["groups"]):
-            own = [point for point, at in zip(row["points"], row["labels"], strict=True) if at == label]
-            x, y = zip(*own, strict=True) if own else ((), ())
+            here = [point for point, at in zip(row["points"], row["labels"], strict=True) if at == label]
+            x, y = zip(*here, strict=True) if here else ((), ())
             panel.scatter(x, y, c=COLOURS[label], marker=MARKERS[label], label=name, s=9, linewidths=0, alpha=0.75)
         panel.set(title=f"{row['graph']}: {row['relation'].strip('/').rpartition('/')[2]}", xticks=[], yticks=[])
     legend_below(figure, panels[0], 5)
@@ -54,9 +54,8 @@ GROUPS_IN_THE_PLANE = Experiment(
     more_graphs=("geography",),
     methods=("by_paths",),
     seeds=(0,),
-    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds),
     run=run_cell,
-    summarise=lambda results, cache, own: summarise(results),
-    tables=lambda rows, own: tables(rows),
-    figures=lambda rows, own: figures(rows),
+    summarise=summarise,
+    tables=tables,
+    figures=figures,
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stablerule.experiments.cells import grouped
 from stablerule.experiments.judging import FORMS
 from stablerule.experiments.path_groups import ALIGNMENTS
 from stablerule.reports.tables import Table
@@ -14,6 +14,7 @@ from stablerule.reports.tables import Table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from stablerule.experiments.experiment import Options
     from stablerule.experiments.printed import Printed
 
 METRICS = ("mrr", "hits@1", "hits@10")
@@ -35,7 +36,7 @@ HEADINGS = (
 PAPER_NAMES = {"stablerule count": "stablerule", "ncrl faithful": "ncrl"}
 
 
-def summarise_groups(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summarise_groups(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
     """Return a row for each graph and method.
 
     For each alignment of the clusters and each way to break ties: mean, deviation and worst over the groups, where the
@@ -43,11 +44,8 @@ def summarise_groups(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     sizes dealt out at random; groups: each one's figure; over_seeds: the deviation of the mean over groups from seed
     to seed.
     """
-    by_method = defaultdict(list)
-    for one in results:
-        by_method[one["cell"]["graph"], one["cell"]["method"]].append(one)
     rows = []
-    for (graph, method), runs in by_method.items():
+    for (graph, method), runs in grouped(results, "graph", "method").items():
         row: dict[str, Any] = {"graph": graph, "method": method, "seeds": [run["cell"]["seed"] for run in runs]}
         for align in ALIGNMENTS:
             found = [run["result"]["groups"][align] for run in runs]

@@ -64,11 +64,6 @@ def minutes_for(method: str, graph: str) -> float:
     return LONGER.get((method, graph), MINUTES)
 
 
-def cells(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ...]) -> list[Cell]:
-    """List all cells, seed by seed and graph by graph."""
-    return [{"graph": g, "method": m, "seed": s} for s in seeds for g in graphs for m in methods]
-
-
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn and judge in a process of its own."""
     return run_apart(judge, cell, cache)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stablerule.experiments.experiment import Experiment
-from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, MINUTES, SMALL, cells, run_cell
+from stablerule.experiments.experiment import Experiment, Options
+from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, MINUTES, SMALL, run_cell
 from stablerule.experiments.printed import COMPLETION
 from stablerule.reports.tables import Table
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stablerule.experiments.experiment import Options
 
 HEADINGS = (
     "method",
@@ -31,7 +26,7 @@ HEADINGS = (
 )
 
 
-def summarise(results: list[dict[str, Any]], cache: Path, own: Options) -> list[dict[str, Any]]:
+def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
     """Return a row for each cell."""
     return [one["cell"] | one["result"] for one in results]
 
@@ -84,7 +79,6 @@ METHODS_COMPARED = Experiment(
     more_graphs=(*LARGE, "geography"),
     methods=tuple(METHODS),
     seeds=(0,),
-    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds),
     run=run_cell,
     summarise=summarise,
     tables=tables,

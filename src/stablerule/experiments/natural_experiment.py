@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stablerule.experiments.experiment import Experiment
-from stablerule.experiments.methods import cells
+from stablerule.experiments.cells import grouped
+from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.natural import FOLDER_OF_OWN, GRAPH, MINUTES, OWN, SCALING, run_cell
 from stablerule.reports.plots import MEAN, legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
@@ -17,13 +17,11 @@ from stablerule.reports.tables import Table
 ALL, CONFIDENCE = "all", "confidence"
 
 
-def summarise(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
     """Return a row for each method: MRR by country, mean, deviation and worst over countries, means over seeds."""
-    by_method = defaultdict(list)
-    for one in results:
-        by_method[one["cell"]["graph"], one["cell"]["method"]].append(one["result"])
     rows = []
-    for (graph, method), runs in by_method.items():
+    for (graph, method), ran in grouped(results, "graph", "method").items():
+        runs = [one["result"] for one in ran]
         names = list(runs[0]["groups"])
         mrr = np.array([[run["groups"][name]["realistic"]["mrr"] for name in names] for run in runs]).mean(0)
         rows.append(
@@ -38,7 +36,7 @@ def summarise(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def tables(rows: list[dict[str, Any]]) -> list[Table]:
+def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
     """Return results by country, and for each learner of rules how often its best bodies link authors to papers."""
     made = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
@@ -69,7 +67,7 @@ def _coverage(row: dict[str, Any], countries: list[str]) -> Table:
     return Table(f"{row['graph']}: authors that a body of {row['method']} links to the paper", headings, lines)
 
 
-def figures(rows: list[dict[str, Any]]) -> list[Drawing]:
+def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
     """Draw how often bodies link authors to papers, by country, and the results by country."""
     with_rules = [row for row in rows if row["coverage_of_bodies"]]
     drawn = [_drawn_coverage(with_rules[0])] if with_rules else []
@@ -117,9 +115,8 @@ NATURAL_SHIFT = Experiment(
     more_graphs=(OWN,),
     methods=SCALING,
     seeds=(0,),
-    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds),
     run=run_cell,
-    summarise=lambda results, cache, own: summarise(results),
-    tables=lambda rows, own: tables(rows),
-    figures=lambda rows, own: figures(rows),
+    summarise=summarise,
+    tables=tables,
+    figures=figures,
 )

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from stablerule.baselines import METHODS as LEARNERS
-from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.cells import grouped
+from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.judging import FORMS
-from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, SMALL, cells, run_cell
+from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, SMALL, run_cell
 from stablerule.experiments.printed import NO_SHIFT
 from stablerule.reports.tables import Table
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stablerule.experiments.experiment import Options
 
 METRICS = ("mrr", "hits@1", "hits@10")
 HEADINGS = ("method", "seeds", "MRR", "Hits@1", "Hits@10", "MRR, kind ties", "printed MRR", "coverage")
 RULES = tuple(name for name, variant in METHODS.items() if LEARNERS[variant.learner].explains)
 
 
-def summarise(results: list[dict[str, Any]], cache: Path, own: Options) -> list[dict[str, Any]]:
+def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
     """Return a row for each graph and method: figures over all test facts, means over seeds."""
-    by_method = defaultdict(list)
-    for one in results:
-        by_method[one["cell"]["graph"], one["cell"]["method"]].append(one["result"])
-    return [
-        {"graph": graph, "method": method, "seeds": len(runs)}
-        | {form: {m: float(np.mean([run["whole"][form][m] for run in runs])) for m in METRICS} for form in FORMS}
-        | {"coverage": float(np.mean([run["coverage"] for run in runs]))}
-        for (graph, method), runs in by_method.items()
-    ]
+    rows = []
+    for (graph, method), ran in grouped(results, "graph", "method").items():
+        runs = [one["result"] for one in ran]
+        row: dict[str, Any] = {"graph": graph, "method": method, "seeds": len(runs)}
+        for form in FORMS:
+            row[form] = {metric: float(np.mean([run["whole"][form][metric] for run in runs])) for metric in METRICS}
+        rows.append(row | {"coverage": float(np.mean([run["coverage"] for run in runs]))})
+    return rows
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
@@ -68,7 +62,6 @@ WITHOUT_SHIFT = Experiment(
     more_graphs=(*SMALL, *(name for name in LARGE if name == "wn18rr")),
     methods=RULES,
     seeds=(0, 1, 2, 3, 4),
-    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds),
     run=run_cell,
     summarise=summarise,
     tables=tables,

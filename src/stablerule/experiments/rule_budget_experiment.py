@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from stablerule.experiments.experiment import Experiment
-from stablerule.experiments.methods import LARGE, SMALL, cells
+from stablerule.experiments.experiment import Experiment, Options
+from stablerule.experiments.methods import LARGE, SMALL
 from stablerule.experiments.rule_budget import KEPT, METHODS, WEIGHED, run_cell
 from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
 
 
-def summarise(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
     """Return a row for each graph, method and number of rules kept: means over seeds."""
     found = defaultdict(list)
     for one in results:
@@ -33,7 +33,12 @@ def _mean(points: list[dict[str, float]]) -> dict[str, float]:
     return {name: float(np.mean([point[name] for point in points])) for name in points[0]}
 
 
-def tables(rows: list[dict[str, Any]], by: str) -> list[Table]:
+def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
+    """Return a table for each graph and each way to weigh."""
+    return [table for by in WEIGHED for table in tables_by(rows, by)]
+
+
+def tables_by(rows: list[dict[str, Any]], by: str) -> list[Table]:
     """Return a table for each graph: a line for each method, a column for each number of rules kept."""
     made = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
@@ -50,7 +55,7 @@ def tables(rows: list[dict[str, Any]], by: str) -> list[Table]:
     return made
 
 
-def curves(rows: list[dict[str, Any]]) -> list[Drawing]:
+def curves(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
     """Draw MRR against rules kept: a panel for each graph and each way to weigh, a line for each method."""
     graphs = list(dict.fromkeys(row["graph"] for row in rows))
     if not graphs:
@@ -83,9 +88,8 @@ RULE_BUDGET = Experiment(
     more_graphs=("geography",),
     methods=tuple(METHODS),
     seeds=(0, 1, 2),
-    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds),
     run=run_cell,
-    summarise=lambda results, cache, own: summarise(results),
-    tables=lambda rows, own: [table for by in WEIGHED for table in tables(rows, by)],
-    figures=lambda rows, own: curves(rows),
+    summarise=summarise,
+    tables=tables,
+    figures=curves,
 )

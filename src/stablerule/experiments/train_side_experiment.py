@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stablerule.experiments import train_side
-from stablerule.experiments.experiment import Experiment
+from stablerule.experiments.experiment import CACHE, Experiment
 from stablerule.experiments.summary import summarise
 from stablerule.reports.tables import Table
 
@@ -59,6 +59,6 @@ TRAIN_SIDE = Experiment(
     options={"biases": train_side.BIASES, "split": "test", "reference": "nodecor"},
     cells=lambda graphs, methods, seeds, own: train_side.cells(graphs, methods, own["biases"], seeds, own["split"]),
     run=train_side.run_cell,
-    summarise=lambda results, cache, own: summarise(results, cache, reference=own["reference"]),
+    summarise=lambda results, own: summarise(results, own[CACHE], reference=own["reference"]),
     tables=lambda rows, own: tables(rows, own["reference"]),
 )

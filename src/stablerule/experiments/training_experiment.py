@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
-from stablerule.experiments.experiment import Experiment
-from stablerule.experiments.methods import LARGE, SMALL, cells
+from stablerule.experiments.cells import grouped
+from stablerule.experiments.experiment import Experiment, Options
+from stablerule.experiments.methods import LARGE, SMALL
 from stablerule.experiments.training import METHODS, WEIGHTS, run_cell
 from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
@@ -19,13 +19,11 @@ EVERY = 5  # steps
 SHOWN = ("mean_before", "mean_after", "dependence", "share")
 
 
-def summarise(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
     """Return a row for each graph and method: curves averaged over seeds, and correlations of the first seed."""
-    by_method = defaultdict(list)
-    for one in results:
-        by_method[one["cell"]["graph"], one["cell"]["method"]].append(one["result"])
     rows = []
-    for (graph, method), runs in by_method.items():
+    for (graph, method), ran in grouped(results, "graph", "method").items():
+        runs = [one["result"] for one in ran]
         length = min(len(run["steps"]) for run in runs)
         curves = {
             name: [_mean([run["steps"][at].get(name) for run in runs]) for at in range(0, length, EVERY)]
@@ -42,7 +40,7 @@ def _mean(values: list[float | None]) -> float | None:
     return float(np.mean(known)) if known else None
 
 
-def tables(rows: list[dict[str, Any]]) -> list[Table]:
+def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
     """Return what each kind of weights does to the correlations, and what it costs."""
     headings = ("graph, method", "weights", "mean |correlation| before", "after", "dependence left", "effective share")
     lines = [
@@ -53,7 +51,7 @@ def tables(rows: list[dict[str, Any]]) -> list[Table]:
     return [Table("Feature correlations", headings, tuple(lines))] if lines else []
 
 
-def figures(rows: list[dict[str, Any]]) -> list[Drawing]:
+def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
     """Draw the curves, and the correlations of the first graph that has them."""
     if not rows:
         return []
@@ -102,9 +100,8 @@ WHILE_LEARNING = Experiment(
     more_graphs=("geography",),
     methods=tuple(METHODS),
     seeds=(0, 1, 2),
-    cells=lambda graphs, methods, seeds, own: cells(graphs, methods, seeds),
     run=run_cell,
-    summarise=lambda results, cache, own: summarise(results),
-    tables=lambda rows, own: tables(rows),
-    figures=lambda rows, own: figures(rows),
+    summarise=summarise,
+    tables=tables,
+    figures=figures,
 )
