@@ -12,21 +12,26 @@ from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_table, table
 from stablerule.errors import MissingExtra, OptionError, closest
 from stablerule.experiments.cells import cell_name, read_folder, run_cells
+from stablerule.experiments.document import Results, fill, inlined
 from stablerule.experiments.experiment import CACHE, Experiment
 from stablerule.experiments.path_groups import ALIGNMENTS
 from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.io import write_beside
+from stablerule.reports.document_page import document_page
 from stablerule.reports.results_page import Section, results_page
 from stablerule.reports.tables import Table, markdown
 
 T = TypeVar("T")
-LIST = "list"
+LIST, PAPER = "list", "paper"
+PAGE = Path("docs") / "paper.md"
 SPLITS = ("test", "valid")
 RESULTS = Path("results")
 
 
 def experiment(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(EXPERIMENTS)}; or {LIST}.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help=f"One of {', '.join(EXPERIMENTS)}; or {LIST}; or {PAPER}.")
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder of the cells; by default results/ and its name.")
     ] = None,
@@ -48,14 +53,24 @@ def experiment(
     reference: Annotated[
         str | None, typer.Option(help="Of train-side, the method that the others are compared with.")
     ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help=f"Of paper, a document whose tables are filled; by default {PAGE}.")
+    ] = None,
     align: Annotated[
         str | None,
         typer.Option(help="Of completion, inductive and ablation, how groups are numbered: density or arbitrary."),
     ] = None,
 ) -> None:
-    """Run what is missing of an experiment, and say what all cells say together; `list` shows the experiments."""
+    """Run what is missing of an experiment, and say what all cells say together.
+
+    `list` shows the experiments; `paper` puts the newest tables and figures of all of them into the page about the
+    paper, and writes it as one HTML page, too.
+    """
     if name == LIST:
         list_experiments()
+        return
+    if name == PAPER:
+        write_paper(page or PAGE, output or RESULTS)
         return
     if name not in EXPERIMENTS:
         known = ", ".join(EXPERIMENTS)
@@ -98,6 +113,18 @@ def _write(spec: Experiment, folder: Path, own: dict[str, Any]) -> None:
     for ending, text in texts.items():
         with write_beside(folder / f"{spec.name}{ending}") as temporary:
             temporary.write_text(text, encoding="utf-8")
+
+
+def write_paper(page: Path, folder: Path) -> None:
+    """Fill the tables of a document, and write it beside the results as a page that stands alone."""
+    if not page.is_file():
+        raise OptionError(f"There is no page {str(page)!r} to fill. Run this in a checkout, or say --page FILE.")
+    results, text = Results(folder.resolve()), page.read_text(encoding="utf-8")
+    made = {page: fill(text, results, page.resolve()), folder / "paper.html": document_page(inlined(text, results))}
+    for path, words in made.items():
+        with write_beside(path) as temporary:
+            temporary.write_text(words, encoding="utf-8")
+    errors.print(f"wrote {plain(str(page))} and {plain(str(folder / 'paper.html'))}", highlight=False)
 
 
 def list_experiments() -> None:

@@ -1,0 +1,85 @@
+"""A document whose tables and figures come from the cells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stablerule.errors import InputError
+from stablerule.experiments.cells import cell_name, run_cells
+from stablerule.experiments.document import Results, fill, inlined
+from stablerule.reports.document_page import document_page
+from tests.terminal import fails, run
+
+TEXT = """# About
+
+Words | stay.
+
+<!-- table rule-budget umls -->
+old
+<!-- end -->
+
+<!-- figure rule-budget curves -->
+<!-- end -->
+
+<!-- table natural -->
+<!-- end -->
+"""
+POINT = {"kept": 1, "rules": 3, "score": {"mrr": 0.25}, "confidence": {"mrr": 0.5}}
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    cells = [{"graph": graph, "method": "tabular", "seed": 0} for graph in ("umls", "family")]
+    run_cells(cells, tmp_path / "results" / "rule-budget", lambda _: {"curve": [POINT]})  # type: ignore[arg-type]
+    assert (tmp_path / "results" / "rule-budget" / f"{cell_name(cells[0])}.json").exists()  # type: ignore[arg-type]
+    return Results(tmp_path / "results")
+
+
+def test_tables_are_filled_and_filling_again_changes_nothing(results: Results, tmp_path: Path) -> None:
+    page = tmp_path / "docs" / "page.md"
+    once = fill(TEXT, results, page)
+    assert "old" not in once
+    assert "| tabular | 1 | 0.250 |" in once
+    assert "**family" not in once  # another title
+    assert "](../results/rule-budget/rule-budget-curves.svg)" in once
+    assert once.count("not run yet") == 1
+    assert "*natural: not run yet.*" in once
+    assert fill(once, results, page) == once
+    assert "Words | stay." in once
+
+
+def test_a_page_stands_alone(results: Results) -> None:
+    page = document_page(inlined(TEXT, results))
+    assert "<title>About</title>" in page
+    assert page.count("<svg") == page.count("</svg>") == 1
+    assert "<p><svg" not in page  # the figure is one element, and no paragraphs
+    assert '<div class="wide"><table>' in page
+    assert "<!-- table" not in page
+
+
+def test_what_does_not_exist_is_named(results: Results, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="There is no experiment 'ruel-budget'. Closest: 'rule-budget'"):
+        fill("<!-- table ruel-budget -->\n<!-- end -->", results, tmp_path)
+    with pytest.raises(InputError, match="has no figure 'curve'. Closest: 'curves'"):
+        fill("<!-- figure rule-budget curve -->\n<!-- end -->", results, tmp_path)
+
+
+def test_the_command_writes_both(results: Results, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(TEXT)
+    result = run("experiment", "paper", "--page", page, "-o", results.folder)
+    assert result.exit_code == 0, result.output
+    assert "| tabular |" in page.read_text()
+    assert "<svg" in (results.folder / "paper.html").read_text()
+    assert "There is no page" in fails("experiment", "paper", "--page", tmp_path / "none.md")
+
+
+def test_the_page_about_the_paper_is_filled_with_what_is_there() -> None:
+    root = Path(__file__).parents[2]
+    page = root / "docs" / "paper.md"
+    text = page.read_text()
+    assert fill(text, Results(root / "results"), page) == text
+    assert json.loads((root / "results" / "methods" / "completion.json").read_text())
