@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from stablerule.errors import InputError
+from stablerule.errors import InputError, MissingExtra
 from stablerule.experiments.apart import peak_memory, run_apart
 from stablerule.experiments.cells import Cell
+from stablerule.experiments.methods import judge
 
 
 def tell(cell: Cell, cache: Path) -> dict[str, Any]:
@@ -45,3 +46,13 @@ def test_the_peak_is_at_least_what_is_held() -> None:
     held = bytearray(300_000_000)
     held[::4096] = b"x" * len(held[::4096])
     assert peak_memory() >= max(before, len(held))
+
+
+def test_a_missing_extra_is_told_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def worked(*_: object) -> None:
+        raise AssertionError("it learned first")
+
+    monkeypatch.setattr("stablerule.shifts.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("stablerule.baselines.popularity.Popularity.fit", worked)
+    with pytest.raises(MissingExtra, match="shifts"):
+        judge({"graph": "geography", "method": "popularity", "seed": 0}, tmp_path)

@@ -15,6 +15,7 @@ from stablerule.experiments.by_walks import ByWalks
 from stablerule.experiments.cells import cell_name
 from stablerule.experiments.path_groups import ALIGNMENTS, groups_of_test
 from stablerule.paths.threads import available_cores
+from stablerule.shifts.extras import need_balanced_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +56,7 @@ def learn_and_judge(
 
     settings: those for the graph, over which the options of the variant go.
     """
+    need_balanced_clusters("Judging by groups of paths")  # before any work
     used = dict(settings) | variant.options
     budget = {"minutes": minutes} if "minutes" in MODELS[variant.learner].option_names() else {}
     model: Reasoner = MODELS[variant.learner].with_options(used | budget | {"seed": cell["seed"]})
