@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stablerule.baselines import METHODS as LEARNERS
-from stablerule.baselines.settings import settings_for
 from stablerule.datasets import load
 from stablerule.experiments.apart import run_apart
 from stablerule.experiments.judging import learn_and_judge
@@ -48,8 +47,8 @@ def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
 def judge(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn on one graph with the settings for the graph that it is a part of, and judge on the other."""
     name, variant = str(cell["graph"]), METHODS[str(cell["method"])]
-    settings, minutes = settings_for(variant.learner, whole(name)), PARTED_MINUTES if name in PARTED else MINUTES
-    return learn_and_judge(cell, variant, settings, minutes, *pair(name), cache)
+    minutes = PARTED_MINUTES if name in PARTED else MINUTES
+    return learn_and_judge(cell, variant, whole(name), minutes, *pair(name), cache)
 
 
 def whole(name: str) -> str:

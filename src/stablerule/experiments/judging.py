@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stablerule.baselines import MODELS
+from stablerule.baselines.settings import settings_for
 from stablerule.evaluation import evaluate
 from stablerule.experiments.apart import peak_memory
 from stablerule.experiments.by_walks import ByWalks
@@ -35,18 +36,20 @@ FIGURES = ("mrr", "hits@1", "hits@3", "hits@10")
 class Variant:
     """A learner, and the options that make it another row of a table.
 
-    by_walks: its rules answer without object identity.
+    tuned: it has our settings for the graph; else it is as it was published. by_walks: its rules answer without object
+    identity.
     """
 
     learner: str
     options: dict[str, Any] = field(default_factory=dict)
+    tuned: bool = True
     by_walks: bool = False
 
 
 def learn_and_judge(
     cell: Cell,
     variant: Variant,
-    settings: Mapping[str, Any],
+    graph: str,
     minutes: float,
     learned_from: Dataset,
     asked: Dataset,
@@ -54,10 +57,10 @@ def learn_and_judge(
 ) -> dict[str, Any]:
     """Learn within a budget, and judge; the single ranks stay in the cache.
 
-    settings: those for the graph, over which the options of the variant go.
+    graph: whose settings are used, over which the options of the variant go.
     """
     need_balanced_clusters("Judging by groups of paths")  # before any work
-    used = dict(settings) | variant.options
+    used = (settings_for(variant.learner, graph) if variant.tuned else {}) | variant.options
     budget = {"minutes": minutes} if "minutes" in MODELS[variant.learner].option_names() else {}
     model: Reasoner = MODELS[variant.learner].with_options(used | budget | {"seed": cell["seed"]})
     began = time.perf_counter()

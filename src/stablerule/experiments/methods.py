@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stablerule.baselines import METHODS as LEARNERS
-from stablerule.baselines.settings import settings_for
 from stablerule.datasets import load
 from stablerule.experiments.apart import run_apart
 from stablerule.experiments.judging import Variant, learn_and_judge
@@ -32,7 +31,7 @@ COUNT = {"aggregation": "count", "by": "score", "constants": False}
 
 METHODS: dict[str, Variant] = {name: Variant(name) for name in LEARNERS if name not in ("given", "pykeen")} | {
     "stablerule count": Variant("stablerule", COUNT),
-    "ncrl faithful": Variant("ncrl", {"variant": "faithful"}),
+    "ncrl faithful": Variant("ncrl", {"variant": "faithful", "size": 512}, tuned=False),
 }
 # What can be taken away from StableRule: the paper's three, and more. With `count` the score of the network decides,
 # where a better scorer must show.
@@ -72,5 +71,5 @@ def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
 def judge(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn with the settings for this graph, within the budget, and judge on test."""
     graph, variant = str(cell["graph"]), (METHODS | ABLATED)[str(cell["method"])]
-    settings, minutes, dataset = settings_for(variant.learner, graph), minutes_for(variant.learner, graph), load(graph)
-    return learn_and_judge(cell, variant, settings, minutes, dataset, dataset, cache)
+    dataset = load(graph)
+    return learn_and_judge(cell, variant, graph, minutes_for(variant.learner, graph), dataset, dataset, cache)

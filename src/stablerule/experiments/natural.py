@@ -50,7 +50,8 @@ def judge(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn from the bibliography without countries, and ask who wrote each paper."""
     read, variant = read_bibliography(everything_of(str(cell["graph"]))), METHODS[str(cell["method"])]
     dataset = read.dataset
-    settings = settings_for(variant.learner, str(cell["graph"])) | variant.options
+    tuned = settings_for(variant.learner, str(cell["graph"])) if variant.tuned else {}
+    settings = tuned | variant.options
     budget = {"minutes": MINUTES} if "minutes" in MODELS[variant.learner].option_names() else {}
     model = MODELS[variant.learner].with_options(settings | budget | {"seed": cell["seed"]})
     began = time.perf_counter()
