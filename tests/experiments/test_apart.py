@@ -32,6 +32,7 @@ def test_it_is_another_process(tmp_path: Path) -> None:
     assert found["process"] != os.getpid()
     assert found["cell"] == cell
     assert found["cache"] == str(tmp_path)
+    assert found["peak_gb"] > 0
 
 
 def test_what_goes_wrong_there_is_told_here(tmp_path: Path) -> None:

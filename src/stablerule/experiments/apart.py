@@ -42,4 +42,5 @@ def peak_memory() -> float:
 if __name__ == "__main__":
     module, function, asked, folder = sys.argv[1:]
     made = getattr(importlib.import_module(module), function)(json.loads(asked), Path(folder))
+    made.setdefault("peak_gb", round(peak_memory() / 1e9, 2))  # unless the work has looked at a better moment
     print(json.dumps(made))  # noqa: T201  # the parent process reads it

@@ -9,6 +9,7 @@ import time
 import traceback
 from dataclasses import dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stablerule.errors import InputError, ReadError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = dict[str, str | int | float]
 FORMAT = 1
+PACKAGES = ("stablerule", "numpy", "numba", "scipy", "torch")
 UNSAFE = re.compile(r"[^\w.+-]")  # in the name of a file
 
 
@@ -111,6 +113,11 @@ def _read(path: Path) -> dict[str, Any]:
     return kept
 
 
+def versions() -> dict[str, str]:
+    """The versions of what a result may depend on, as far as it is installed."""
+    return {name: version(name) for name in PACKAGES if find_spec(name) is not None}
+
+
 def _run(cell: Cell, path: Path, work: Callable[[Cell], dict[str, Any]]) -> None:
     began = time.perf_counter()
     result = work(cell)
@@ -119,7 +126,7 @@ def _run(cell: Cell, path: Path, work: Callable[[Cell], dict[str, Any]]) -> None
         "cell": cell,
         "result": result,
         "seconds": round(time.perf_counter() - began, 2),
-        "versions": {"stablerule": version("stablerule"), "python": platform.python_version()},
+        "versions": {"python": platform.python_version()} | versions(),
     }
     with write_beside(path) as temporary:
         temporary.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
