@@ -31,10 +31,13 @@ def test_cells_are_kept_and_told_together(tmp_path: Path, monkeypatch: pytest.Mo
     result = run("experiment", "train-side", "-o", tmp_path / "cells", *ASKED)
     assert result.exit_code == 0, result.output
     assert len(list((tmp_path / "cells").glob("graph=*.json"))) == 2
-    rows = json.loads((tmp_path / "cells" / "train-side.json").read_text())
+    rows = json.loads((tmp_path / "cells" / "train-side-reference-tabular.json").read_text())
     assert [row["bias"] for row in rows] == [0, 0.9]
     assert f"{rows[1]['mean']:.3f}" in result.stdout
-    assert f"| tabular | 0.9 | 1 | {rows[1]['mean']:.3f} |" in (tmp_path / "cells" / "train-side.md").read_text()
+    assert (
+        f"| tabular | 0.9 | 1 | {rows[1]['mean']:.3f} |"
+        in (tmp_path / "cells" / "train-side-reference-tabular.md").read_text()
+    )
 
     def worked(*_: object) -> dict[str, object]:
         raise AssertionError("run again")

@@ -56,6 +56,34 @@ def test_an_interrupted_cell_leaves_nothing(tmp_path: Path) -> None:
     assert [path.stem for path in tmp_path.iterdir()] == [cell_name(CELLS[0])]
 
 
+def test_a_stale_result_counts_as_missing(tmp_path: Path) -> None:
+    for size, found, runs in ((1, 1, 1), (1, 2, 1), (2, 3, 3)):
+        ran = run_cells(CELLS[:1], tmp_path, lambda _, n=found: {"n": n}, made_with=lambda _, s=size: {"size": s})  # type: ignore[misc]
+        assert [one["result"]["n"] for one in ran.results] == [runs]
+    assert read_cells(tmp_path, CELLS, lambda _: {"size": 9}) == []
+
+
+def test_a_failure_is_told_at_once(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def work(cell: Cell) -> dict[str, Any]:
+        if cell["seed"] == 2:
+            assert told == ["no facts"]
+        if cell["seed"] == 1:
+            raise InputError("no facts")
+        return {}
+
+    run_cells(CELLS, tmp_path, work, tell=lambda cell, error: told.append(error))
+
+
+def test_what_is_damaged_is_told_before_any_work(tmp_path: Path) -> None:
+    for content in ("{", "[]"):
+        (tmp_path / f"{cell_name(CELLS[2])}.json").write_text(content)
+        with pytest.raises(InputError):
+            run_cells(CELLS, tmp_path, lambda _: {})
+        assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_damaged_and_foreign_files_are_told(tmp_path: Path) -> None:
     run_cells(CELLS[:1], tmp_path, lambda _: {})
     path = tmp_path / f"{cell_name(CELLS[0])}.json"

@@ -15,7 +15,7 @@ from tests.terminal import fails, run
 
 TEXT = """# About
 
-Words | stay.
+Words | stay, and [links](../README.md) lead to the same place from elsewhere, and [out](https://example.org).
 
 <!-- table rule-budget umls -->
 old
@@ -48,16 +48,30 @@ def test_tables_are_filled_and_filling_again_changes_nothing(results: Results, t
     assert once.count("not run yet") == 1
     assert "*natural: not run yet.*" in once
     assert fill(once, results, page) == once
-    assert "Words | stay." in once
+    assert "Words | stay, and [links](../README.md)" in once
 
 
-def test_a_page_stands_alone(results: Results) -> None:
-    page = document_page(inlined(TEXT, results))
+def test_a_page_stands_alone(results: Results, tmp_path: Path) -> None:
+    page = document_page(inlined(TEXT, results, tmp_path / "docs" / "p.md", results.folder / "p.html"))
     assert "<title>About</title>" in page
     assert page.count("<svg") == page.count("</svg>") == 1
     assert "<p><svg" not in page  # the figure is one element, and no paragraphs
     assert '<div class="wide"><table>' in page
     assert "<!-- table" not in page
+    assert 'href="../README.md"' in page
+    assert 'href="https://example.org"' in page
+
+
+def test_a_mark_without_an_end_swallows_nothing(results: Results, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no <!-- end -->"):
+        fill("<!-- table natural -->\nwords\n\n<!-- table natural -->\n<!-- end -->", results, tmp_path)
+
+
+def test_what_is_missing_is_listed(results: Results, tmp_path: Path) -> None:
+    told = fill("<!-- missing rule-budget -->\n<!-- end -->", results, tmp_path)
+    assert "- kinship: all" in told
+    assert "- umls: stablerule, nodecor" in told
+    assert "tabular" not in told
 
 
 def test_what_does_not_exist_is_named(results: Results, tmp_path: Path) -> None:

@@ -36,13 +36,16 @@ def test_a_share_of_a_graph(sweep: str) -> None:
 
 def test_a_cell_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(efficiency, "load", lambda _: WORLD)
-    small = {"walks": 3000, "size": 8, "steps": 4, "batch_size": 200}
+    small = {"walks": 3000, "size": 8, "steps": 6, "batch_size": 200}
     monkeypatch.setattr(efficiency, "OPTIONS", efficiency.OPTIONS | small)
+    monkeypatch.setattr(efficiency, "STEPS", 6)
+    monkeypatch.setattr(efficiency, "FEW", 2)
     cell: Cell = {"graph": "umls", "method": "stablerule", "sweep": "moment_order", "value": 3, "seed": 0}
     found = measure(cell, tmp_path)
     assert found["facts"] == WORLD.graph.n_facts
-    assert found["milliseconds_a_step"] > 0
-    assert found["peak_gb"] > 0
+    assert found["relations"] == WORLD.graph.n_relations
+    assert found["bodies"] > 100
+    assert {"milliseconds_a_step", "seconds", "peak_gb"} <= set(found)
 
 
 def test_the_best_of_several_runs_and_the_exponent() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from stablerule import Rule, RuleSet, Tabular, evaluate, households
 from stablerule.experiments import rule_budget
-from stablerule.experiments.rule_budget import BestRule, budgets, judge
+from stablerule.experiments.rule_budget import BestRule, Choosing, budgets, judge
 from stablerule.experiments.rule_budget_experiment import summarise, tables_by
 
 WORLD = households(families=12, missing=0.1, seed=0).dataset
@@ -32,6 +32,7 @@ def test_budgets_end_where_all_rules_are_kept() -> None:
 
 def test_a_cell_is_a_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Tabular) -> None:
     monkeypatch.setattr(rule_budget, "load", lambda _: WORLD)
+    monkeypatch.setitem(rule_budget.METHODS, "plain confidence", Choosing("tabular", by="confidence"))  # as many rules
     found = {}
     for method in ("tabular", "plain confidence"):
         found[method] = judge({"graph": "households", "method": method, "seed": 0}, tmp_path)["curve"]

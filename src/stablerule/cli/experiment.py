@@ -12,7 +12,7 @@ from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_table, table
 from stablerule.errors import MissingExtra, OptionError, closest
 from stablerule.experiments.cells import cell_name, read_folder, run_cells
-from stablerule.experiments.document import Results, fill, inlined
+from stablerule.experiments.document import Results, figures_of, fill, inlined
 from stablerule.experiments.experiment import CACHE, Experiment
 from stablerule.experiments.path_groups import ALIGNMENTS
 from stablerule.experiments.specs import EXPERIMENTS
@@ -26,6 +26,7 @@ LIST, PAPER = "list", "paper"
 PAGE = Path("docs") / "paper.md"
 SPLITS = ("test", "valid")
 RESULTS = Path("results")
+RETELLING = ("align", "split", "reference")  # options that change what is told, not what is run
 
 
 def experiment(
@@ -87,9 +88,15 @@ def experiment(
         raise OptionError(f"--minutes must be at least 0, got {minutes}.")
     folder = output or RESULTS / spec.folder
     own[CACHE] = cache = folder / CACHE
-    ran = run_cells(asked, folder, lambda cell: spec.run(cell, cache), minutes=minutes, again=not resume)
-    for cell, error in ran.failed:
-        note(f"{', '.join(f'{key} {value}' for key, value in cell.items())} failed: {error}")
+    ran = run_cells(
+        asked,
+        folder,
+        lambda cell: spec.run(cell, cache),
+        made_with=spec.made_with,
+        minutes=minutes,
+        again=not resume,
+        tell=lambda cell, error: note(f"{', '.join(f'{key} {cell[key]}' for key in cell)} failed: {error}"),
+    )
     _write(spec, folder, own)
     made = spec.tables(spec.summarise(ran.results, own), own)
     _print(made)
@@ -100,7 +107,7 @@ def experiment(
 
 def _write(spec: Experiment, folder: Path, own: dict[str, Any]) -> None:
     """Write what all cells in the folder say, whichever run they are from: rows, tables, figures and a page."""
-    rows = spec.summarise(spec.own(read_folder(folder)), own)
+    rows = spec.summarise(spec.own(read_folder(folder), own), own)
     made = spec.tables(rows, own)
     texts = {".json": json.dumps(rows, indent=1) + "\n", ".md": markdown(made)}
     try:
@@ -111,8 +118,14 @@ def _write(spec: Experiment, folder: Path, own: dict[str, Any]) -> None:
     except MissingExtra as missing:
         note(f"No figures and no page: {missing}")
     for ending, text in texts.items():
-        with write_beside(folder / f"{spec.name}{ending}") as temporary:
+        with write_beside(folder / f"{_stem(spec, own)}{ending}") as temporary:
             temporary.write_text(text, encoding="utf-8")
+
+
+def _stem(spec: Experiment, own: dict[str, Any]) -> str:
+    """Name files by the experiment, and by options that say something else about the same cells."""
+    asked = {key: own[key] for key, value in spec.options.items() if key in RETELLING and own[key] != value}
+    return "-".join([spec.name, *(f"{key}-{value}" for key, value in asked.items())]).replace(" ", "_")
 
 
 def write_paper(page: Path, folder: Path) -> None:
@@ -120,11 +133,13 @@ def write_paper(page: Path, folder: Path) -> None:
     if not page.is_file():
         raise OptionError(f"There is no page {str(page)!r} to fill. Run this in a checkout, or say --page FILE.")
     results, text = Results(folder.resolve()), page.read_text(encoding="utf-8")
-    made = {page: fill(text, results, page.resolve()), folder / "paper.html": document_page(inlined(text, results))}
+    alone = folder / "paper.html"
+    made = {page: fill(text, results, page.resolve()), alone: document_page(inlined(text, results, page, alone))}
+    made |= {path: drawing.svg for path, drawing in figures_of(text, results).items()}
     for path, words in made.items():
         with write_beside(path) as temporary:
             temporary.write_text(words, encoding="utf-8")
-    errors.print(f"wrote {plain(str(page))} and {plain(str(folder / 'paper.html'))}", highlight=False)
+    errors.print(f"wrote {plain(str(page))} and {plain(str(alone))}", highlight=False)
 
 
 def list_experiments() -> None:

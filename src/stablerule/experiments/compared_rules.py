@@ -1,7 +1,7 @@
 """The best rules of several learners for the same relations, each measured in five kinds of places: tables 6 and 8.
 
-The heads of a relation's facts are parted by the edges that they have. A rule that holds in all groups is general; one
-that holds in a single group fits that group.
+The heads of a relation's facts are parted by the edges that they have, and only these heads count, in each group and in
+all. A rule that holds in all groups is general; one that holds in a single group fits that group.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ def compare(cell: Cell, cache: Path) -> dict[str, Any]:
         if not len(best):
             continue
         bodies, heads = rule_ids(best.to_frame(), graph)
-        whole = measure_rules(graph, bodies, heads, examples=serving, seed=seed)
-        places = [
-            measure_rules(graph, bodies, heads, examples=serving, among=group, seed=seed)
-            for group in groups_of_heads(graph, relation)
-        ]
+        groups = groups_of_heads(graph, relation)
+        whole, *places = (
+            measure_rules(graph, bodies, heads, examples=serving, among=among, seed=seed)
+            for among in (np.concatenate(groups), *groups)
+        )
         for place, one in enumerate(best):
             told.append(
                 {

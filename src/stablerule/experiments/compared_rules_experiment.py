@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stablerule.experiments.cells import grouped
 from stablerule.experiments.compared_rules import ENOUGH, FOLDER_OF_RULES, METHODS, run_cell
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.reports.tables import Table
@@ -12,9 +13,12 @@ GENERAL = 0.5  # of its confidence, in every group where its body links enough p
 
 
 def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
-    """Return a row for each rule: its confidence in each group (None with few pairs), and what kind of rule it is."""
+    """Return a row for each rule: its confidence in each group (None with few pairs), and what kind of rule it is.
+
+    Of several seeds the first is shown.
+    """
     rows = []
-    for one in results:
+    for one, *_ in grouped(results, "graph", "method").values():
         for rule in one["result"]["rules"]:
             found = [g["support"] / g["pairs"] if g["pairs"] >= ENOUGH else None for g in rule["groups"]]
             kept = {name: rule[name] for name in ("relation", "rule", "score", "support", "confidence")}
@@ -28,6 +32,8 @@ def kind_of(confidence: float, by_group: list[float | None]) -> str:
     >>> kind_of(0.8, [0.9, 0.7, None]), kind_of(0.8, [0.9, 0.1, 0.8]), kind_of(0.8, [0.9, None, None])
     ('general', 'some groups', 'one group')
     """
+    if len(by_group) < 2:
+        return "not parted"
     known = [value for value in by_group if value is not None]
     if len(known) < 2:
         return "one group" if known else "hardly used"
@@ -55,7 +61,7 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _counted(graph: str, rows: list[dict[str, Any]]) -> Table:
-    kinds = ("general", "some groups", "one group", "hardly used")
+    kinds = ("general", "some groups", "one group", "hardly used", "not parted")
     lines = []
     for method in dict.fromkeys(row["method"] for row in rows):
         own = [row for row in rows if row["method"] == method]

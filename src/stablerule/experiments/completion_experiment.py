@@ -3,7 +3,7 @@
 from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.group_figure import group_figure
 from stablerule.experiments.group_tables import group_tables, summarise_groups
-from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, MINUTES, SMALL, run_cell
+from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, MINUTES, SMALL, made_with, run_cell
 from stablerule.experiments.printed import COMPLETION
 
 COMPLETION_UNDER_SHIFT = Experiment(
@@ -17,6 +17,7 @@ COMPLETION_UNDER_SHIFT = Experiment(
     seeds=(0, 1, 2, 3, 4),
     options={"align": "density"},
     run=run_cell,
+    made_with=made_with,
     summarise=summarise_groups,
     tables=lambda rows, own: group_tables(rows, own["align"], COMPLETION),
     figures=lambda rows, own: group_figure(rows, own["align"]),

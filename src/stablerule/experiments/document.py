@@ -1,15 +1,14 @@
 """A document about experiments: the words are written by hand, tables and figures come from the cells.
 
-<!-- table NAME TITLE --> ... <!-- end --> holds the tables of an experiment whose title begins so, all without a title;
-<!-- figure NAME FIGURE --> ... <!-- end --> one of its figures.
+A comment <!-- table NAME TITLE --> and the next <!-- end --> hold the tables of an experiment whose title begins so,
+all without a title; <!-- figure NAME FIGURE --> one of its figures; <!-- missing NAME --> what has not been run yet.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from stablerule.errors import InputError, closest
@@ -25,7 +24,9 @@ if TYPE_CHECKING:
     from stablerule.experiments.experiment import Experiment, Options
     from stablerule.reports.results_page import Drawing
 
-MARK = re.compile(r"<!-- (table|figure) ([\w-]+)(?: ([^>]*?))? -->\n.*?<!-- end -->", re.DOTALL)
+BEGIN = re.compile(r"<!-- (table|figure|missing) ([\w-]+)(?: ([^>]*?))? -->")
+MARK = re.compile(BEGIN.pattern + r"\n(?:(?!<!-- ).)*?<!-- end -->", re.DOTALL)  # nothing marked stands inside
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
 @dataclass(frozen=True)
@@ -33,32 +34,51 @@ class Results:
     """The results of all experiments, in the folder that has a folder for each."""
 
     folder: Path
+    _read: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     def tables(self, name: str, title: str) -> str:
         """Return tables as Markdown; a text that says so where there are none."""
-        spec, rows, own = self._rows(name)
-        found = [table for table in spec.tables(rows, own) if table.title.startswith(title)]
+        spec, own = self._spec(name)
+        found = [table for table in spec.tables(self._rows(name), own) if table.title.startswith(title)]
         return markdown(found).strip() if found else nothing(name, title)
 
     def figure(self, name: str, which: str) -> Drawing | None:
         """Return a figure, if there is anything to draw."""
-        spec, rows, own = self._rows(name)
-        drawn = spec.figures(rows, own)
+        spec, own = self._spec(name)
+        drawn = spec.figures(self._rows(name), own)
         found = [one for one in drawn if one.name == which]
         if drawn and not found:
             raise InputError(f"Experiment {name!r} has no figure {which!r}.{closest(which, [d.name for d in drawn])}")
         return found[0] if found else None
 
+    def missing(self, name: str) -> str:
+        """List the methods that have not been run with any seed, graph by graph."""
+        spec, own = self._spec(name)
+        there = spec.own(read_folder(self.folder / spec.folder), own)
+        ran = {(one["cell"]["graph"], one["cell"]["method"]) for one in there}
+        lines = []
+        for graph in spec.graphs:
+            absent = [method for method in spec.methods if (graph, method) not in ran]
+            if absent:
+                lines.append(f"- {graph}: {'all' if len(absent) == len(spec.methods) else ', '.join(absent)}")
+        return "Not run yet:\n\n" + "\n".join(lines) if lines else "All methods have been run on all graphs."
+
     def path_of(self, name: str, which: str) -> Path:
         """Say where the file of a figure is."""
         return self.folder / EXPERIMENTS[name].folder / f"{name}-{which}.svg"
 
-    def _rows(self, name: str) -> tuple[Experiment, list[dict[str, Any]], Options]:
+    def _spec(self, name: str) -> tuple[Experiment, Options]:
         if name not in EXPERIMENTS:
             raise InputError(f"There is no experiment {name!r}.{closest(name, EXPERIMENTS)}")
         spec = EXPERIMENTS[name]
-        own = spec.options | {CACHE: self.folder / spec.folder / CACHE}
-        return spec, _summarised(name, self.folder / spec.folder), own
+        return spec, spec.options | {CACHE: self.folder / spec.folder / CACHE}
+
+    def _rows(self, name: str) -> list[dict[str, Any]]:
+        """One experiment is asked for several tables, and read once."""
+        if name not in self._read:
+            spec, own = self._spec(name)
+            self._read[name] = spec.summarise(spec.own(read_folder(self.folder / spec.folder), own), own)
+        return self._read[name]
 
 
 def nothing(name: str, what: str) -> str:
@@ -70,45 +90,55 @@ def nothing(name: str, what: str) -> str:
     return f"*{', '.join(word for word in (name, what) if word)}: not run yet.*"
 
 
-@lru_cache(maxsize=32)
-def _summarised(name: str, folder: Path) -> list[dict[str, Any]]:
-    """One experiment is asked for several tables."""
-    spec = EXPERIMENTS[name]
-    return spec.summarise(spec.own(read_folder(folder)), spec.options | {CACHE: folder / CACHE})
+def figures_of(text: str, results: Results) -> dict[Path, Drawing]:
+    """Return the figures that a page links to, by their files."""
+    asked = [(name, which.strip()) for kind, name, which in BEGIN.findall(text) if kind == "figure"]
+    found = {results.path_of(name, which): results.figure(name, which) for name, which in asked}
+    return {path: drawing for path, drawing in found.items() if drawing is not None}
 
 
 def fill(text: str, results: Results, page: Path) -> str:
     """Put the newest tables and links to figures between the marks of a page."""
 
-    def figure(name: str, which: str) -> str:
-        drawing = results.figure(name, which)
-        if drawing is None:
-            return nothing(name, which)
+    def linked(name: str, which: str, drawing: Drawing) -> str:
         path = os.path.relpath(results.path_of(name, which), page.parent)
         return f"![{drawing.caption}]({path})\n\n*{drawing.caption}*"
 
-    return _filled(text, results.tables, figure, keep=True)
+    return _filled(text, results, linked, "{mark}\n\n{content}\n\n<!-- end -->")
 
 
-def inlined(text: str, results: Results) -> str:
-    """Put tables and the figures themselves in the place of the marks: for a page that stands alone."""
+def inlined(text: str, results: Results, page: Path, alone: Path) -> str:
+    """Put tables and the figures themselves in the place of the marks: for a page that stands alone, elsewhere."""
 
-    def figure(name: str, which: str) -> str:
-        drawing = results.figure(name, which)
-        if drawing is None:
-            return nothing(name, which)
-        # Without empty lines, at which Markdown would end the element.
-        svg = re.sub(r"\n\s*\n", "\n", drawing.svg)
+    def drawn(name: str, which: str, drawing: Drawing) -> str:
+        svg = re.sub(r"\n\s*\n", "\n", drawing.svg)  # at an empty line Markdown would end the element
         return f"<figure>\n{svg}<figcaption>{drawing.caption}</figcaption>\n</figure>"
 
-    return _filled(text, results.tables, figure, keep=False)
+    here, there = page.resolve().parent, alone.resolve().parent
+    moved = LINK.sub(lambda link: f"]({os.path.relpath(here / link.group(1), there)}", MARK.sub(_bare, text))
+    return _filled(moved, results, drawn, "\n{content}\n")
 
 
-def _filled(text: str, table: Callable[[str, str], str], figure: Callable[[str, str], str], *, keep: bool) -> str:
+def _bare(mark: re.Match[str]) -> str:
+    """Leave out what was filled in before, links to figures above all."""
+    found = BEGIN.match(mark.group(0))
+    return f"{found.group(0) if found else ''}\n<!-- end -->"
+
+
+def _filled(text: str, results: Results, shown: Callable[[str, str, Drawing], str], form: str) -> str:
+    if len(BEGIN.findall(text)) != len(MARK.findall(text)):
+        raise InputError("A comment of the page that begins a table or a figure has no <!-- end --> before the next.")
+
     def made(mark: re.Match[str]) -> str:
         kind, name, which = mark.group(1), mark.group(2), (mark.group(3) or "").strip()
-        content = table(name, which) if kind == "table" else figure(name, which)
+        if kind == "table":
+            content = results.tables(name, which)
+        elif kind == "missing":
+            content = results.missing(name)
+        else:
+            drawing = results.figure(name, which)
+            content = nothing(name, which) if drawing is None else shown(name, which, drawing)
         words = " ".join(word for word in (kind, name, which) if word)
-        return f"<!-- {words} -->\n\n{content}\n\n<!-- end -->" if keep else f"\n{content}\n"
+        return form.format(mark=f"<!-- {words} -->", content=content)
 
     return MARK.sub(made, text)

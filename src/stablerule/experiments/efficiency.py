@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stablerule.experiments.experiment import Options
     from stablerule.graph import Dataset
 
-STEPS = 60
+STEPS, FEW = 60, 10
 # What is swept, and its values; the first two change the graph, the others are options of the learner.
 SWEEPS: dict[str, tuple[float, ...]] = {
     "facts": (0.125, 0.25, 0.5, 1.0),
@@ -35,10 +35,15 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "moment_order": (1, 2, 3, 4),
     "batch_size": (1000, 2000, 4000, 8000),
 }
-CLAIMED = {"size": "1 to 2", "weight_steps": "0 to 1", "moment_order": "0 to 2", "batch_size": "1"}
+# By the formula of the paper; without weights the first term is gone.
+CLAIMED = {
+    "stablerule": {"size": "1 to 2", "weight_steps": "0 to 1", "moment_order": "0 to 2", "batch_size": "1"},
+    "nodecor": {"size": "2", "batch_size": "1"},
+}
 OPTIONS: dict[str, Any] = {
     "steps": STEPS,
     "patience": None,
+    "held_out": 0.0,  # no look at held-out samples between steps
     "warm_up": 0,
     "size": 256,
     "weight_steps": 10,
@@ -78,14 +83,15 @@ def measure(cell: Cell, cache: Path) -> dict[str, Any]:
         options[sweep] = int(value)
     warm = MODELS["stablerule"].with_options(options | {"steps": 2, "walks": 1000})
     warm.fit(graph)  # kernels are compiled, and are no part of the time
-    model = MODELS["stablerule"].with_options(options)
+    few = MODELS["stablerule"].with_options(options | {"steps": FEW}).fit(graph)
     began = time.perf_counter()
-    model.fit(graph)
+    model = MODELS["stablerule"].with_options(options).fit(graph)
     return {
         "facts": graph.n_facts,
         "relations": int(np.unique(graph.triples.relations).size),
         "bodies": model.learned_["bodies"],
-        "milliseconds_a_step": 1000 * model.learned_["seconds"] / len(model.learned_["steps"]),
+        # What comes before the first step is the same in both.
+        "milliseconds_a_step": 1000 * (model.learned_["seconds"] - few.learned_["seconds"]) / (STEPS - FEW),
         "seconds": time.perf_counter() - began,
         "peak_gb": peak_memory() / 1e9,
         "cores": available_cores(),

@@ -71,7 +71,7 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
             for name, digits in zip(MEASURED, (0, 1, 1), strict=True)
         ),
         "" if exponent is None else f"{exponent:.2f}",
-        CLAIMED.get(row["sweep"], ""),
+        CLAIMED[row["method"]].get(row["sweep"], ""),
     )
 
 

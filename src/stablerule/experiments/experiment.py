@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from stablerule.experiments.cells import is_fresh
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from stablerule.experiments.cells import Cell
@@ -35,7 +37,8 @@ class Experiment:
     too. options: an experiment's own options with their values; a tuple of numbers is several.
     cells: from graphs, methods, seeds and options to cells; run: one cell, with a folder for what is not kept;
     summarise: results to rows for machines; tables, figures: rows to what people look at. All three know the options,
-    and the folder of what is not kept as CACHE.
+    and the folder of what is not kept as CACHE. made_with: what a cell depends on beside its name, such as settings: a
+    result that was made with something else is not used.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Experiment:
     tables: Callable[[list[dict[str, Any]], Options], list[Table]]
     figures: Callable[[list[dict[str, Any]], Options], list[Drawing]] = lambda rows, own: []
     cells: Callable[[tuple[str, ...], tuple[str, ...], tuple[int, ...], Options], list[Cell]] = grid
+    made_with: Callable[[Cell], Mapping[str, Any]] = lambda cell: {}
     more_graphs: tuple[str, ...] = ()
     more_methods: tuple[str, ...] = ()
     options: Options = field(default_factory=dict)
@@ -64,8 +68,15 @@ class Experiment:
         """Those that may be asked for."""
         return (*self.methods, *self.more_methods)
 
-    def own(self, results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def own(self, results: list[dict[str, Any]], options: Options) -> list[dict[str, Any]]:
         """Of results in a folder that others may share, those that this one is about, in its order."""
         graphs, methods = self.all_graphs, self.all_methods
-        mine = [one for one in results if one["cell"]["graph"] in graphs and one["cell"]["method"] in methods]
+        mine = [
+            one
+            for one in results
+            if one["cell"]["graph"] in graphs
+            and one["cell"]["method"] in methods
+            and one["cell"].get("split") == options.get("split")
+            and is_fresh(one, self.made_with)
+        ]
         return sorted(mine, key=lambda one: (graphs.index(one["cell"]["graph"]), methods.index(one["cell"]["method"])))

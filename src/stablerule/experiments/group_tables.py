@@ -23,7 +23,8 @@ HEADINGS = (
     "seeds",
     "MRR",
     "by chance",
-    "worst",
+    "other numbering",
+    "worst group",
     "Hits@1",
     "Hits@10",
     "MRR, kind ties",
@@ -32,17 +33,17 @@ HEADINGS = (
     "printed Hits@10",
     "over seeds",
 )
-# Two rows of ours stand beside the same one of the paper.
+# Several rows of ours stand beside the same one of the paper.
 PAPER_NAMES = {"stablerule count": "stablerule", "ncrl faithful": "ncrl"}
 
 
 def summarise_groups(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
     """Return a row for each graph and method.
 
-    For each alignment of the clusters and each way to break ties: mean, deviation and worst over the groups, where the
-    figures of a group are first averaged over seeds, as in the paper; by_chance: the deviation of groups of the same
-    sizes dealt out at random; groups: each one's figure; over_seeds: the deviation of the mean over groups from seed
-    to seed.
+    For each alignment of the clusters and each way to break ties: mean and worst over the groups, where the figures of
+    a group are averaged over seeds; deviation: over the groups, for each seed, then averaged, so that it can be held
+    against by_chance, the deviation of groups of the same sizes dealt out at random; groups: each one's figure;
+    over_seeds: the deviation of the mean over groups from seed to seed.
     """
     rows = []
     for (graph, method), runs in grouped(results, "graph", "method").items():
@@ -65,7 +66,7 @@ def _over_groups(found: list[dict[str, Any]], form: str) -> dict[str, Any]:
         worst = int(of_group.argmin())
         told[metric] = {
             "mean": float(of_group.mean()),
-            "deviation": float(of_group.std()),
+            "deviation": float(values.std(1).mean()),
             "worst": float(of_group[worst]),
             "worst_group": names[worst],
             "groups": dict(zip(names, of_group.tolist(), strict=True)),
@@ -75,35 +76,52 @@ def _over_groups(found: list[dict[str, Any]], form: str) -> dict[str, Any]:
 
 
 def group_tables(
-    rows: list[dict[str, Any]], align: str, printed: Mapping[str, Mapping[str, Printed]], absent: tuple[str, ...] = ()
+    rows: list[dict[str, Any]],
+    align: str,
+    printed: Mapping[str, Mapping[str, Printed]],
+    absent: tuple[str, ...] = (),
+    names: Mapping[str, str] = PAPER_NAMES,
 ) -> list[Table]:
     """Return a table for each graph, the best mean first.
 
-    printed: what stands in the paper, by graph and method; absent: methods that can't do it, shown with dashes.
+    printed: what stands in the paper, by graph and method; absent: methods that can't do it, shown with dashes; names:
+    of our methods in the paper, where they differ.
     """
     made = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
         some = [row for row in rows if row["graph"] == graph]
         some.sort(key=lambda row: (-row[align]["realistic"]["mrr"]["mean"], row["method"]))
-        lines = [_line(row, align, printed.get(graph, {})) for row in some]
+        lines = [_line(row, align, printed.get(graph, {}).get(names.get(row["method"], row["method"]))) for row in some]
         empty = [(name, *["-"] * (len(HEADINGS) - 1)) for name in absent]
-        made.append(Table(graph, HEADINGS, (*lines, *empty)).without_empty())
+        made.append(Table(_title(graph, some[0][align]["queries"]), HEADINGS, (*lines, *empty)).without_empty())
     return made
 
 
-def _line(row: dict[str, Any], align: str, printed: Mapping[str, Printed]) -> tuple[str, ...]:
+def _title(graph: str, queries: Mapping[str, int]) -> str:
+    """Name the graph, and say how large its groups are."""
+    fewest, most = min(queries.values()), max(queries.values())
+    size = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    return f"{graph}, {len(queries)} groups of {size} queries"
+
+
+def _other(align: str) -> str:
+    return next(name for name in ALIGNMENTS if name != align)
+
+
+def _line(row: dict[str, Any], align: str, printed: Printed | None) -> tuple[str, ...]:
     honest, kind = row[align]["realistic"], row[align]["optimistic"]
-    mrr, method = honest["mrr"], row["method"]
+    mrr = honest["mrr"]
     return (
-        method,
+        row["method"],
         str(len(row["seeds"])),
         _spread(mrr),
         f"± {honest['by_chance']:.3f}",
-        f"{mrr['worst']:.3f}",
+        f"± {row[_other(align)]['realistic']['mrr']['deviation']:.3f}",
+        f"{mrr['worst']:.3f}, {mrr['worst_group']}",
         _spread(honest["hits@1"]),
         _spread(honest["hits@10"]),
         _spread(kind["mrr"]),
-        *_as_printed(printed.get(PAPER_NAMES.get(method, method))),
+        *_as_printed(printed),
         f"± {mrr['over_seeds']:.4f}" if mrr["over_seeds"] is not None else "",
     )
 

@@ -39,6 +39,12 @@ def pair(name: str) -> tuple[Dataset, Dataset]:
     return load(name), load(f"{name}_ind")
 
 
+def made_with(cell: Cell) -> dict[str, Any]:
+    """Say what a result depends on beside its cell: the learner and its settings."""
+    variant = METHODS[str(cell["method"])]
+    return {"learner": variant.learner, "settings": variant.settings(whole(str(cell["graph"])))}
+
+
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn and judge in a process of its own."""
     return run_apart(judge, cell, cache)

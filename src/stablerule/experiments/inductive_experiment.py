@@ -11,6 +11,7 @@ from stablerule.experiments.inductive import (
     MINUTES,
     PARTED,
     PARTED_MINUTES,
+    made_with,
     run_cell,
 )
 from stablerule.experiments.printed import INDUCTIVE
@@ -29,6 +30,7 @@ ON_NEW_ENTITIES = Experiment(
     seeds=(0, 1, 2, 3, 4),
     options={"align": "density"},
     run=run_cell,
+    made_with=made_with,
     summarise=summarise_groups,
     tables=lambda rows, own: group_tables(rows, own["align"], PRINTED, absent=EMBEDDINGS),
     figures=lambda rows, own: group_figure(rows, own["align"]),

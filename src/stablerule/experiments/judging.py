@@ -6,16 +6,14 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from stablerule.baselines import MODELS
 from stablerule.baselines.settings import settings_for
 from stablerule.evaluation import evaluate
 from stablerule.experiments.apart import peak_memory
 from stablerule.experiments.by_walks import ByWalks
-from stablerule.experiments.cells import cell_name
 from stablerule.experiments.path_groups import ALIGNMENTS, groups_of_test
 from stablerule.paths.threads import available_cores
+from stablerule.reasoning.ranks import FORMS as ALL_FORMS
 from stablerule.shifts.extras import need_balanced_clusters
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from stablerule.reasoning import Reasoner
     from stablerule.reasoning.ranks import Ties
 
-FORMS: tuple[Ties, ...] = ("realistic", "optimistic")
+FORMS: tuple[Ties, ...] = ("realistic", "optimistic")  # of groups
 FIGURES = ("mrr", "hits@1", "hits@3", "hits@10")
 
 
@@ -45,6 +43,10 @@ class Variant:
     tuned: bool = True
     by_walks: bool = False
 
+    def settings(self, graph: str) -> dict[str, Any]:
+        """The options that it has on a graph."""
+        return (settings_for(self.learner, graph) if self.tuned else {}) | self.options
+
 
 def learn_and_judge(
     cell: Cell,
@@ -55,12 +57,12 @@ def learn_and_judge(
     asked: Dataset,
     cache: Path,
 ) -> dict[str, Any]:
-    """Learn within a budget, and judge; the single ranks stay in the cache.
+    """Learn within a budget, and judge.
 
-    graph: whose settings are used, over which the options of the variant go.
+    graph: whose settings are used.
     """
     need_balanced_clusters("Judging by groups of paths")  # before any work
-    used = (settings_for(variant.learner, graph) if variant.tuned else {}) | variant.options
+    used = variant.settings(graph)
     budget = {"minutes": minutes} if "minutes" in MODELS[variant.learner].option_names() else {}
     model: Reasoner = MODELS[variant.learner].with_options(used | budget | {"seed": cell["seed"]})
     began = time.perf_counter()
@@ -70,11 +72,12 @@ def learn_and_judge(
     ranked = time.perf_counter()
     peak = peak_memory()  # before the groups, which are no part of the method
     by_paths = groups_of_test(asked, cache)
-    np.save(cache / f"{cell_name(cell)}.npy", found.ranks.form("realistic").astype(np.float32))
     return {
-        "whole": {form: _figures(found.figures(form).metrics) for form in FORMS},
+        "whole": {form: _figures(found.figures(form).metrics) for form in ALL_FORMS},
         "interval": list(found.intervals()["mrr"]),
+        "directions": {name: _figures(row.metrics) for name, row in found.by_direction().items()},
         "coverage": found.coverage,
+        "no_candidate": found.no_candidate,
         "groups": {align: group_figures(found, by_paths[align]) for align in ALIGNMENTS},
         "seconds": {"learn": round(learned - began, 1), "rank": round(ranked - learned, 1)},
         "peak_gb": round(peak / 1e9, 2),

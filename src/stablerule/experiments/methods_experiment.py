@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from stablerule.experiments.experiment import Experiment, Options
-from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, MINUTES, SMALL, run_cell
-from stablerule.experiments.printed import COMPLETION
+from stablerule.experiments.group_tables import PAPER_NAMES
+from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, MINUTES, SMALL, made_with, run_cell
+from stablerule.experiments.printed import COMPLETION, SECONDS_ON_FB15K_237
 from stablerule.reports.tables import Table
 
 HEADINGS = (
     "method",
     "MRR",
+    "95%",
     "Hits@1",
     "Hits@10",
     "MRR, kind ties",
     "cited",
     "learn, s",
+    "cited, s",
     "rank, s",
     "cores",
     "peak, GB",
@@ -37,19 +40,24 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
     for graph in dict.fromkeys(row["graph"] for row in rows):
         some = [row for row in rows if row["graph"] == graph]
         some.sort(key=lambda row: (-row["whole"]["realistic"]["mrr"], row["method"], row["seed"]))
-        made.append(Table(graph, HEADINGS, tuple(_line(row) for row in some)))
+        made.append(Table(graph, HEADINGS, tuple(_line(row) for row in some)).without_empty())
     return made
 
 
 def _line(row: dict[str, Any]) -> tuple[str, ...]:
     honest, kind = row["whole"]["realistic"], row["whole"]["optimistic"]
-    figures = (*(honest[name] for name in ("mrr", "hits@1", "hits@10")), kind["mrr"])
-    seconds = (f"{row['seconds'][name]:.0f}" for name in ("learn", "rank"))
+    figures = (honest["hits@1"], honest["hits@10"], kind["mrr"])
+    low, high = row["interval"]
+    seconds = [f"{row['seconds'][name]:.0f}" for name in ("learn", "rank")]
     return (
         row["method"],
+        f"{honest['mrr']:.3f}",
+        f"{low:.3f}-{high:.3f}",
         *(f"{value:.3f}" for value in figures),
         _cited(row["graph"], row["method"]),
-        *seconds,
+        seconds[0],
+        _cited_seconds(row["graph"], row["method"]),
+        seconds[1],
         str(row["cores"]),
         f"{row['peak_gb']:.1f}",
         str(row["seed"]),
@@ -60,8 +68,14 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _cited(graph: str, method: str) -> str:
     """What the paper prints for it, if it does."""
-    printed = COMPLETION.get(graph, {}).get(method)
+    printed = COMPLETION.get(graph, {}).get(PAPER_NAMES.get(method, method))
     return f"{printed.mrr / 100:.3f}" if printed else ""
+
+
+def _cited_seconds(graph: str, method: str) -> str:
+    """What the paper prints for learners of rules on one graph, on a server with GPUs."""
+    seconds = SECONDS_ON_FB15K_237.get(method) if graph == "fb15k-237" else None
+    return "" if seconds is None else f"{seconds:,}"
 
 
 def _ended(row: dict[str, Any]) -> str:
@@ -80,6 +94,7 @@ METHODS_COMPARED = Experiment(
     methods=tuple(METHODS),
     seeds=(0,),
     run=run_cell,
+    made_with=made_with,
     summarise=summarise,
     tables=tables,
 )

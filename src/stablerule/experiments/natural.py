@@ -11,7 +11,6 @@ import numpy as np
 
 from stablerule.baselines import METHODS as LEARNERS
 from stablerule.baselines import MODELS
-from stablerule.baselines.settings import settings_for
 from stablerule.datasets import load
 from stablerule.errors import InputError
 from stablerule.evaluation.metrics import by_kind, metric_values, overall
@@ -19,7 +18,7 @@ from stablerule.experiments.apart import peak_memory, run_apart
 from stablerule.experiments.bibliography import WROTE, Bibliography, read_bibliography
 from stablerule.experiments.judging import FIGURES, FORMS
 from stablerule.experiments.methods import METHODS
-from stablerule.graph import Graph, Triples
+from stablerule.graph import INVERSE, Graph, Triples
 from stablerule.graph.triples import read_only
 from stablerule.io import read_dataset
 from stablerule.paths.threads import available_cores
@@ -50,8 +49,7 @@ def judge(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn from the bibliography without countries, and ask who wrote each paper."""
     read, variant = read_bibliography(everything_of(str(cell["graph"]))), METHODS[str(cell["method"])]
     dataset = read.dataset
-    tuned = settings_for(variant.learner, str(cell["graph"])) if variant.tuned else {}
-    settings = tuned | variant.options
+    settings = variant.settings(str(cell["graph"]))
     budget = {"minutes": MINUTES} if "minutes" in MODELS[variant.learner].option_names() else {}
     model = MODELS[variant.learner].with_options(settings | budget | {"seed": cell["seed"]})
     began = time.perf_counter()
@@ -85,11 +83,9 @@ def everything_of(name: str) -> Dataset:
 
 def ask_for_authors(model: Reasoner, read: Bibliography) -> dict[str, Any]:
     """Rank the author of each paper of test, (paper, ~wrote, ?), and tell the figures by country."""
-    dataset, facts = read.dataset, read.dataset.test
-    relation = dataset.vocabulary.relation_id(WROTE) + len(dataset.vocabulary.relations)
-    rows = np.stack([facts.tails, np.full_like(facts.heads, relation), facts.heads], axis=1)
+    dataset = read.dataset
     known = Graph.build(dataset.everything, dataset.vocabulary, f"{dataset.name}, all splits")
-    ranks = model.rank(Triples(read_only(rows)), graph=dataset.graph, known=known)
+    ranks = model.rank(turned(dataset), graph=dataset.graph, known=known)
     told: dict[str, Any] = {"whole": {}, "groups": {name: {} for name in read.groups.names}}
     for form in FORMS:
         values = metric_values(ranks.form(form))
@@ -101,9 +97,18 @@ def ask_for_authors(model: Reasoner, read: Bibliography) -> dict[str, Any]:
 
 
 def covered_bodies(model: Reasoner, read: Bibliography) -> list[dict[str, Any]]:
-    """How often the bodies of the best rules for `wrote` link an author of each country to the paper."""
+    """How often the bodies of the best rules for ~wrote, by the learner's score, link a paper to its author."""
     if not LEARNERS[model.method].explains:
         return []
-    dataset = read.dataset
-    rows = body_coverage(dataset.test, read.groups, model.rules, dataset.graph, relation=WROTE, top=SHOWN)
-    return rows.to_dicts()
+    asked = INVERSE + WROTE
+    chains = model.rules.filter(kind="chains", head_relation=asked)
+    best = chains.top(SHOWN, "confidence" if chains.to_frame()["score"].null_count() else "score")
+    facts, graph = turned(read.dataset), read.dataset.graph
+    return body_coverage(facts, read.groups, best, graph, relation=asked, top=SHOWN).to_dicts()
+
+
+def turned(dataset: Dataset) -> Triples:
+    """The test facts from paper to author, (paper, ~wrote, author)."""
+    facts, words = dataset.test, dataset.vocabulary
+    relation = words.relation_id(INVERSE + WROTE)
+    return Triples(read_only(np.stack([facts.tails, np.full_like(facts.heads, relation), facts.heads], axis=1)))

@@ -69,10 +69,12 @@ def _coverage(row: dict[str, Any], countries: list[str]) -> Table:
 
 def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
     """Draw how often bodies link authors to papers, by country, and the results by country."""
-    with_rules = [row for row in rows if row["coverage_of_bodies"]]
-    drawn = [_drawn_coverage(with_rules[0])] if with_rules else []
-    if rows:
-        drawn.append(_drawn_results(sorted(rows, key=lambda row: row["mean"])))
+    drawn = []
+    for graph in dict.fromkeys(row["graph"] for row in rows):
+        here = sorted((row for row in rows if row["graph"] == graph), key=lambda row: row["mean"])
+        with_rules = [row for row in here if row["coverage_of_bodies"]]
+        drawn += [_drawn_coverage(with_rules[-1])] if with_rules else []
+        drawn.append(_drawn_results(here))
     return drawn
 
 
@@ -91,7 +93,7 @@ def _drawn_coverage(row: dict[str, Any]) -> Drawing:
     caption = (
         f"How often the bodies of the best rules of {row['method']} link the authors of a country to their papers."
     )
-    return Drawing("coverage", caption, figure)
+    return Drawing(f"coverage-{row['graph']}", caption, figure)
 
 
 def _drawn_results(rows: list[dict[str, Any]]) -> Drawing:
@@ -103,7 +105,8 @@ def _drawn_results(rows: list[dict[str, Any]]) -> Drawing:
     panel.set_yticks(range(len(rows)), [row["method"] for row in rows])
     panel.margins(y=0.15)
     legend_below(figure, panel, 3)
-    return Drawing("countries", "Who wrote a paper: MRR by the country of the author.", figure)
+    caption = f"Who wrote a paper of {rows[0]['graph']}: MRR by the country of the author."
+    return Drawing(f"countries-{rows[0]['graph']}", caption, figure)
 
 
 NATURAL_SHIFT = Experiment(

@@ -9,8 +9,9 @@ import numpy as np
 from stablerule.baselines import METHODS as LEARNERS
 from stablerule.experiments.cells import grouped
 from stablerule.experiments.experiment import Experiment, Options
+from stablerule.experiments.group_tables import PAPER_NAMES
 from stablerule.experiments.judging import FORMS
-from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, SMALL, run_cell
+from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, SMALL, made_with, run_cell
 from stablerule.experiments.printed import NO_SHIFT
 from stablerule.reports.tables import Table
 
@@ -42,7 +43,7 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
 
 
 def _line(row: dict[str, Any]) -> tuple[str, ...]:
-    printed = NO_SHIFT.get(row["graph"], {}).get(row["method"])
+    printed = NO_SHIFT.get(row["graph"], {}).get(PAPER_NAMES.get(row["method"], row["method"]))
     return (
         row["method"],
         str(row["seeds"]),
@@ -63,6 +64,7 @@ WITHOUT_SHIFT = Experiment(
     methods=RULES,
     seeds=(0, 1, 2, 3, 4),
     run=run_cell,
+    made_with=made_with,
     summarise=summarise,
     tables=tables,
 )

@@ -1,4 +1,4 @@
-"""What the paper prints, for comparison: its tables 3, 4, 5 and 7, and the seconds of its section 6.5, in percent.
+"""What the paper prints, for comparison: its tables 3, 4, 5 and 7 in percent, and the seconds of its section 6.5.
 
 S. Liu and others, "Rule Learning for Knowledge Graph Reasoning under Agnostic Distribution Shift". How ties were broken
 is not said there. The figures are cited, and nothing is tuned to them.
@@ -126,6 +126,8 @@ NO_SHIFT: dict[str, dict[str, Printed]] = {
 
 INDUCTIVE: dict[str, dict[str, Printed]] = {
     "wn18rr": {
+        "nbfnet": Printed(52.96, 48.63, 61.39, deviation=(4.43, 3.25, 4.11)),
+        "astarnet": Printed(50.88, 42.33, 63.79, deviation=(3.88, 3.06, 4.0)),
         "neural-lp": Printed(24.14, 19.86, 35.56, deviation=(2.34, 2.57, 3.82)),
         "drum": Printed(25.58, 21.06, 38.16, deviation=(2.36, 2.42, 3.85)),
         "rnnlogic": Printed(31.45, 26.0, 45.36, deviation=(3.88, 5.4, 4.73)),
@@ -134,6 +136,8 @@ INDUCTIVE: dict[str, dict[str, Printed]] = {
         "stablerule": Printed(48.53, 42.44, 63.68, deviation=(4.25, 4.94, 4.64)),
     },
     "fb15k-237": {
+        "nbfnet": Printed(37.91, 26.36, 56.47, deviation=(1.89, 2.98, 3.77)),
+        "astarnet": Printed(37.41, 26.02, 57.05, deviation=(1.93, 2.74, 2.99)),
         "neural-lp": Printed(14.38, 9.1, 29.34, deviation=(1.71, 1.83, 2.13)),
         "drum": Printed(17.25, 11.7, 30.06, deviation=(1.62, 1.72, 2.28)),
         "rnnlogic": Printed(25.4, 19.4, 40.74, deviation=(1.76, 2.04, 1.83)),
@@ -142,6 +146,8 @@ INDUCTIVE: dict[str, dict[str, Printed]] = {
         "stablerule": Printed(38.86, 29.92, 60.08, deviation=(2.57, 3.01, 3.07)),
     },
     "yago3-10": {
+        "nbfnet": Printed(36.15, 26.28, 56.47, deviation=(2.13, 2.98, 3.77)),
+        "astarnet": Printed(34.86, 25.75, 55.29, deviation=(2.78, 2.77, 3.12)),
         "rlogic": Printed(31.29, 23.89, 49.74, deviation=(2.91, 3.32, 2.84)),
         "ncrl": Printed(33.61, 27.44, 50.86, deviation=(3.36, 4.4, 3.12)),
         "stablerule": Printed(38.18, 30.09, 56.28, deviation=(2.57, 2.83, 2.54)),

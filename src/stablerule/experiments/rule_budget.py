@@ -48,7 +48,8 @@ METHODS: dict[str, Choosing] = {
     "network alone": Choosing("stablerule", {"smoothing": None}),
     "network alone nodecor": Choosing("stablerule", {"smoothing": None, "decorrelate": False}),
     "tabular": Choosing("tabular"),
-    "plain confidence": Choosing("tabular", by="confidence"),
+    # Among far more rules than are kept: the counts of samples should not have chosen before confidence does.
+    "plain confidence": Choosing("tabular", {"rules_per_relation": 2000}, by="confidence"),
 }
 
 

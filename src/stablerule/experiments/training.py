@@ -13,6 +13,8 @@ from stablerule.experiments.apart import run_apart
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from stablerule.experiments.cells import Cell
 
 # What the weights may do: ours, with a price and a floor; the same as far as it goes; and the form in print.
@@ -47,11 +49,17 @@ def look(cell: Cell, cache: Path) -> dict[str, Any]:
     for name, how in WEIGHTS.items():
         found = feature_correlations(model, dataset.graph, Decorrelation(**how))
         told["correlations"][name] = {
-            "mean_before": float(np.abs(found.before).mean()),
-            "mean_after": float(np.abs(found.after).mean()),
+            "mean_before": off_diagonal(found.before),
+            "mean_after": off_diagonal(found.after),
             "dependence": found.dependence,
             "share": found.share,
             "after": np.round(found.after[:SHOWN, :SHOWN], 2).tolist(),
         }
         told["before"] = np.round(found.before[:SHOWN, :SHOWN], 2).tolist()
     return told | {"data": dataset.sha256}
+
+
+def off_diagonal(matrix: NDArray[np.float64]) -> float:
+    """Mean size of what is not on the diagonal, which is 0."""
+    size = len(matrix)
+    return float(np.abs(matrix).sum() / max(1, size * (size - 1)))

@@ -41,14 +41,21 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return what each kind of weights does to the correlations, and what it costs."""
-    headings = ("graph, method", "weights", "mean |correlation| before", "after", "dependence left", "effective share")
+    """Return what each kind of weights does to the mean size of correlations, and what it costs."""
+    headings = (
+        "graph, method",
+        "weights",
+        "mean size of correlations before",
+        "after",
+        "dependence left",
+        "effective share",
+    )
     lines = [
         (f"{row['graph']}, {row['method']}", name, *(f"{found[key]:.3f}" for key in SHOWN))
         for row in rows
         for name, found in row["correlations"].items()
     ]
-    return [Table("Feature correlations", headings, tuple(lines))] if lines else []
+    return [Table("Feature correlations, first seed", headings, tuple(lines))] if lines else []
 
 
 def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:

@@ -45,4 +45,5 @@ def markdown(tables: list[Table]) -> str:
 
 
 def _line(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
+    escaped = (cell.replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(escaped)} |".replace("|  |", "| |").replace("|  |", "| |")
