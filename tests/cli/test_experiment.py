@@ -76,13 +76,18 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
 
 def test_the_experiments_are_listed_with_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.setenv("STABLERULE_DATA", str(tmp_path))
+    monkeypatch.setattr("stablerule.datasets.loading.cache_folder", lambda: tmp_path / "cache")
     assert run("experiment", "train-side", *ASKED).exit_code == 0
     assert len(list((tmp_path / "results" / "train-side").glob("graph=*.json"))) == 2  # by default
     result = run("experiment", "list")
     assert result.exit_code == 0
     assert all(name in result.stdout for name in EXPERIMENTS)
     assert "2 of 600 cells" in result.stdout
+    assert result.stdout.count("acl-biblio") == 2  # it is asked about, and to be fetched
+    (tmp_path / "acl-biblio").mkdir()
+    assert run("experiment", "list").stdout.count("acl-biblio") == 1
 
 
 def test_seeds_are_counted_or_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

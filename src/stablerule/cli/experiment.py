@@ -10,10 +10,13 @@ import typer
 
 from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_table, table
+from stablerule.datasets.catalog import CATALOG
+from stablerule.datasets.loading import is_at_hand
 from stablerule.errors import MissingExtra, OptionError, closest
 from stablerule.experiments.cells import cell_name, read_folder, run_cells
 from stablerule.experiments.document import Results, figures_of, fill, inlined
 from stablerule.experiments.experiment import CACHE, Experiment
+from stablerule.experiments.inductive import ENDING
 from stablerule.experiments.path_groups import ALIGNMENTS
 from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.io import write_beside
@@ -144,13 +147,20 @@ def write_paper(page: Path, folder: Path) -> None:
 
 def list_experiments() -> None:
     """Say what each asks, what it needs, and how many of its cells are there already."""
-    rows = table("experiment", "what it asks", "graphs", "methods", "seeds", "needs", "there")
+    rows = table("experiment", "what it asks", "graphs", "methods", "seeds", "needs", "to be fetched", "there")
     for spec in EXPERIMENTS.values():
         everything = spec.cells(spec.graphs, spec.methods, spec.seeds, spec.options)
         there = sum((RESULTS / spec.folder / f"{cell_name(cell)}.json").exists() for cell in everything)
         counts = ", ".join(spec.graphs), str(len(spec.methods)), str(len(spec.seeds))
-        rows.add_row(spec.name, spec.about, *counts, spec.needs, f"{there:,} of {len(everything):,} cells")
+        cells_there = f"{there:,} of {len(everything):,} cells"
+        rows.add_row(spec.name, spec.about, *counts, spec.needs, ", ".join(_not_at_hand(spec)), cells_there)
     print_table(rows)
+
+
+def _not_at_hand(spec: Experiment) -> list[str]:
+    """The graphs of the catalog that an experiment needs and that are not here; parts of a graph need the whole."""
+    names = dict.fromkeys(graph.removesuffix(ENDING) for graph in spec.graphs)
+    return [name for name in names if name in CATALOG and not is_at_hand(name)]
 
 
 def _own_options(spec: Experiment, given: dict[str, str | None]) -> dict[str, Any]:

@@ -63,6 +63,19 @@ def load(name: str) -> Dataset:
     return dataset if dataset is not None else _download(entry)
 
 
+def is_at_hand(name: str) -> bool:
+    """Tell whether a dataset of the catalog is in the package, in your folder or in the cache: `load` fetches others.
+
+    >>> is_at_hand("geography")
+    True
+    """
+    entry = catalog.find(name)
+    places = [cache_folder() / entry.name]
+    if own := os.environ.get(VARIABLE):
+        places += [Path(own) / f"{entry.name}.tar.xz", Path(own) / entry.name]
+    return entry.embedded or any(kind_of(place) for place in places)
+
+
 def cache_folder() -> Path:
     """Return the folder in which downloaded datasets are kept."""
     return user_cache_path("stablerule") / "datasets"
