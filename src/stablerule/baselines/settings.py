@@ -47,7 +47,7 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "rotate": {
         "umls": {"size": 100, "learning_rate": 0.02},
         "kinship": {"size": 200, "learning_rate": 0.01},
-        "family": {"size": 100, "learning_rate": 0.02},
+        "family": {"size": 100, "learning_rate": 0.01, "negatives": None},
     },
     "compgcn": {
         "umls": {"composition": "subtract", "epochs": 80},
