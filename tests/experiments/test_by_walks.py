@@ -31,6 +31,9 @@ def rules_of(bodies: list[tuple[str, ...]], scores: list[float]) -> RuleSet:
 
 
 EDGE = st.tuples(st.integers(0, 6), st.integers(0, 2), st.integers(0, 6))
+UPWARDS = st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(1, 6)).map(
+    lambda edge: (min(edge[0], edge[2] - 1), edge[1], edge[2])
+)
 BODY = st.lists(st.sampled_from([*RELATIONS, *(f"~{name}" for name in RELATIONS)]), min_size=1, max_size=3).map(tuple)
 
 
@@ -53,7 +56,7 @@ def test_scores_are_products_of_matrices(edges: list[tuple[int, int, int]], bodi
 
 
 @settings(max_examples=25, deadline=None)
-@given(edges=st.lists(EDGE.filter(lambda edge: edge[0] < edge[2]), min_size=3, max_size=20))
+@given(edges=st.lists(UPWARDS, min_size=3, max_size=20))
 def test_where_no_walk_can_return_ranks_are_those_of_paths(edges: list[tuple[int, int, int]]) -> None:
     """Edges go upwards only, and bodies along them, so no walk passes an entity twice."""
     facts = [(f"e{head}", RELATIONS[relation], f"e{tail}") for head, relation, tail in edges]

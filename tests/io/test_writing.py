@@ -36,6 +36,7 @@ facts = st.tuples(names, names.filter(lambda name: not name.startswith("~")), na
 @example([("\ufeffa", "r", "b")])
 @example([("a\r\nb", "r", "c\n# d\r\n")])
 @example([("a", "r", "b"), ("#a", "r", "b")])
+@example([("\x00", "\x00;\x00", "\x00;\x00")])
 @given(st.lists(facts, min_size=1, max_size=5))
 def test_any_names_come_back_or_are_refused(tmp_path: Path, table: list[tuple[str, str, str]]) -> None:
     for suffix in (".csv", ".parquet", ".tsv"):

@@ -34,9 +34,10 @@ def write_table(frame: pl.DataFrame, stream: IO[bytes], separator: str, *, heade
 
 
 def _needs_header(frame: pl.DataFrame) -> bool:
-    """Whether the first fact would be taken for a header, or its head for the mark of an encoding."""
+    """Whether the first fact would be taken for a header, or what it begins with for another encoding."""
     first = frame.row(0)[:3]
-    return frame.width > 3 or known_header(first) is not None or first[0].startswith(BYTE_ORDER_MARK)
+    looks_encoded = first[0].startswith(BYTE_ORDER_MARK) or "\x00" in "".join(first)  # as every other byte of UTF-16
+    return frame.width > 3 or known_header(first) is not None or looks_encoded
 
 
 def _refuse_what_tsv_can_not_hold(frame: pl.DataFrame, path: Path) -> None:
