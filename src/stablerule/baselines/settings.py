@@ -32,7 +32,7 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "transe": {
         "umls": {"norm": 1, "size": 25, "learning_rate": 0.003, "batch_size": 256},
         "kinship": {"norm": 1, "size": 50, "learning_rate": 0.01, "batch_size": 256},
-        "family": {"norm": 1, "size": 50, "learning_rate": 0.01, "batch_size": 1024, "negatives": 256},
+        "family": {"norm": 1, "size": 50, "learning_rate": 0.01, "batch_size": 512, "negatives": 1000},
     },
     "distmult": {
         "umls": {"n3": 0.01, "dropout": 0.3},
