@@ -59,6 +59,14 @@ def test_a_curve_never_falls_and_stays_between_0_and_1(
     assert values.max() <= 1
 
 
+def test_a_curve_may_rise_between_neighbouring_numbers() -> None:
+    curve = module.Curve((0.0, 5e-324, 1.0), (0.25, 0.3, 0.8))
+    assert curve.at(np.array([-1, 0, 5e-324, 0.5, 1, 2])).tolist() == pytest.approx([0.25, 0.25, 0.3, 0.55, 0.8, 0.8])
+    asked = np.linspace(-0.5, 1.5, 99)
+    steep = module.Curve((0.2, 0.4, 0.9), (0.1, 0.5, 0.6))
+    np.testing.assert_allclose(steep.at(asked), np.interp(asked, steep.scores, steep.probabilities), atol=1e-15)
+
+
 @given(some_scores)
 def test_a_curve_has_the_mean_of_what_it_was_fitted_to(rows: list[tuple[float, bool, float]]) -> None:
     """Isotonic regression moves nothing as a whole; scores between two steps may, so each score stands often."""

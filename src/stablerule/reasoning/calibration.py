@@ -62,7 +62,16 @@ class Curve:
 
     def at(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Read the curve at many scores."""
-        return np.interp(scores, self.scores, self.probabilities)
+        x, y = np.asarray(self.scores), np.asarray(self.probabilities)
+        if len(x) == 1:
+            return np.full(np.shape(scores), y[0])
+        asked = np.clip(scores, x[0], x[-1])
+        right = np.clip(np.searchsorted(x, asked, side="right"), 1, len(x) - 1)
+        left = right - 1
+        # By shares of a step, not by its slope, which is infinite where two scores are next to each other.
+        share = (asked - x[left]) / np.where(x[right] > x[left], x[right] - x[left], 1.0)
+        found: NDArray[np.float64] = np.clip(y[left] + share * (y[right] - y[left]), y[left], y[right])
+        return found
 
 
 @dataclass(frozen=True)
