@@ -59,7 +59,8 @@ def test_scores_and_gradients_are_those_of_loops(aggregation: Aggregation, share
         [plain_scores(net, *query, edges) for query in zip(heads.tolist(), relations.tolist(), strict=True)]
     )
     assert_near(found, expected)
-    weights, parameters = torch.randn(found.shape, dtype=found.dtype), list(net.parameters())
+    seeded = torch.Generator().manual_seed(0)  # else some draw comes to the edge of what single precision can tell
+    weights, parameters = torch.randn(found.shape, generator=seeded, dtype=found.dtype), list(net.parameters())
     ours = torch.autograd.grad((found * weights).sum(), parameters)
     theirs = torch.autograd.grad((expected * weights).sum(), parameters)
     for one, other in zip(ours, theirs, strict=True):
