@@ -10,7 +10,7 @@ import pytest
 from stablerule.errors import MissingExtra
 from stablerule.reports import plots, rendering
 from stablerule.reports.plots import INK, legend_below, new_figure, series, to_svg
-from stablerule.reports.results_page import Drawing, Section, results_page
+from stablerule.reports.results_page import Drawing, results_page
 from stablerule.reports.tables import Table
 
 
@@ -40,7 +40,7 @@ def test_all_ink_has_the_colour_of_the_page() -> None:
 
 def test_a_page_needs_nothing_from_elsewhere() -> None:
     table = Table("umls <1>", ("method", "MRR"), (("`r(X, Y) <- s(X, Y)`", "0.5"), ("tabular", "")))
-    page = results_page("Title", "Lead & more", [Section("One", ("A paragraph.",), (drawing(),), (table,))])
+    page = results_page("Title", "Lead & more", [drawing()], [table])
     assert "umls &lt;1&gt;" in page
     assert "r(X, Y) &lt;- s(X, Y)" in page
     assert "`" not in page
@@ -56,7 +56,7 @@ def test_a_page_needs_nothing_from_elsewhere() -> None:
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, module: object, package: str, extra: str) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=rf"{package}.*\[{extra}\]|\[{extra}\]"):
-        drawing() if module is plots else results_page("a", "b", [])
+        drawing() if module is plots else results_page("a", "b", [], [])
 
 
 def test_black_that_was_asked_for_is_ink_too() -> None:

@@ -21,7 +21,7 @@ from stablerule.experiments.path_groups import ALIGNMENTS
 from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.io import write_beside
 from stablerule.reports.document_page import document_page
-from stablerule.reports.results_page import Section, results_page
+from stablerule.reports.results_page import results_page
 from stablerule.reports.tables import Table, markdown
 
 T = TypeVar("T")
@@ -116,8 +116,7 @@ def _write(spec: Experiment, folder: Path, own: dict[str, Any]) -> None:
     try:
         drawn = spec.figures(rows, own)
         texts |= {f"-{one.name}.svg": one.svg for one in drawn}
-        section = Section("Results", figures=tuple(drawn), tables=tuple(made))
-        texts[".html"] = results_page(f"Experiment: {spec.name}", spec.about, [section])
+        texts[".html"] = results_page(f"Experiment: {spec.name}", spec.about, drawn, made)
     except MissingExtra as missing:
         note(f"No figures and no page: {missing}")
     for ending, text in texts.items():

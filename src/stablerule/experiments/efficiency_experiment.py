@@ -9,7 +9,7 @@ import numpy as np
 
 from stablerule.experiments.efficiency import CLAIMED, SWEEPS, WAYS, cells, run_cell
 from stablerule.experiments.experiment import Experiment, Options
-from stablerule.reports.plots import legend_below, new_figure, series
+from stablerule.reports.plots import legend_below, new_grid, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
 
@@ -80,12 +80,9 @@ def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
     sweeps = [name for name in SWEEPS if any(row["sweep"] == name for row in rows)]
     if not sweeps:
         return []
-    columns = min(4, len(sweeps))
-    figure, panels = new_figure(columns, -(-len(sweeps) // columns), width=2.8, height=2.4)
-    for panel in panels[len(sweeps) :]:
-        panel.remove()
+    figure, panels = new_grid(len(sweeps), 4, width=2.8, height=2.4)
     ways = list(WAYS)
-    for sweep, panel in zip(sweeps, panels, strict=False):
+    for sweep, panel in zip(sweeps, panels, strict=True):
         for row in (row for row in rows if row["sweep"] == sweep):
             x, y = zip(*((p["x"], p["milliseconds_a_step"]) for p in row["points"]), strict=True)
             panel.plot(x, y, **series(ways.index(row["method"])), label=row["method"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stablerule.reports.plots import MEAN, legend_below, new_figure, series
+from stablerule.reports.plots import MEAN, legend_below, new_grid, series
 from stablerule.reports.results_page import Drawing
 
 
@@ -14,11 +14,8 @@ def group_figure(rows: list[dict[str, Any]], align: str) -> list[Drawing]:
     if not graphs:
         return []
     most = max(sum(row["graph"] == graph for row in rows) for graph in graphs)
-    columns = min(2, len(graphs))
-    figure, panels = new_figure(columns, -(-len(graphs) // columns), width=4.6, height=1.5 + 0.22 * most)
-    for panel in panels[len(graphs) :]:
-        panel.remove()
-    for graph, panel in zip(graphs, panels, strict=False):
+    figure, panels = new_grid(len(graphs), 2, width=4.6, height=1.5 + 0.22 * most)
+    for graph, panel in zip(graphs, panels, strict=True):
         some = [row for row in rows if row["graph"] == graph]
         some.sort(key=lambda row: row[align]["realistic"]["mrr"]["mean"])
         found = [row[align]["realistic"]["mrr"] for row in some]

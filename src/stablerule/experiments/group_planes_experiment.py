@@ -7,7 +7,7 @@ from typing import Any
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_planes import run_cell
 from stablerule.experiments.methods import LARGE, SMALL
-from stablerule.reports.plots import COLOURS, MARKERS, legend_below, new_figure
+from stablerule.reports.plots import COLOURS, MARKERS, legend_below, new_grid
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
 
@@ -28,11 +28,8 @@ def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
     """Draw a panel for each graph, a mark for each fact."""
     if not rows:
         return []
-    columns = min(3, len(rows))
-    figure, panels = new_figure(columns, -(-len(rows) // columns), width=3.2, height=2.8)
-    for panel in panels[len(rows) :]:
-        panel.remove()
-    for row, panel in zip(rows, panels, strict=False):
+    figure, panels = new_grid(len(rows), 3, width=3.2, height=2.8)
+    for row, panel in zip(rows, panels, strict=True):
         for label, name in enumerate(row["groups"]):
             here = [point for point, at in zip(row["points"], row["labels"], strict=True) if at == label]
             x, y = zip(*here, strict=True) if here else ((), ())

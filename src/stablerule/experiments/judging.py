@@ -62,11 +62,8 @@ def learn_and_judge(
     graph: whose settings are used.
     """
     need_balanced_clusters("Judging by groups of paths")  # before any work
-    used = variant.settings(graph)
-    budget = {"minutes": minutes} if "minutes" in MODELS[variant.learner].option_names() else {}
-    model: Reasoner = MODELS[variant.learner].with_options(used | budget | {"seed": cell["seed"]})
     began = time.perf_counter()
-    model.fit(learned_from.graph, learned_from.valid)
+    model = learn(cell, variant, graph, minutes, learned_from)
     learned = time.perf_counter()
     found = evaluate(ByWalks(model.rules, asked.graph) if variant.by_walks else model, asked)
     ranked = time.perf_counter()
@@ -79,14 +76,29 @@ def learn_and_judge(
         "coverage": found.coverage,
         "no_candidate": found.no_candidate,
         "groups": {align: group_figures(found, by_paths[align]) for align in ALIGNMENTS},
-        "seconds": {"learn": round(learned - began, 1), "rank": round(ranked - learned, 1)},
+        **costs(model, learned - began, ranked - learned, peak),
+        "settings": variant.settings(graph),
+        "minutes": minutes,
+        "data": learned_from.sha256 if learned_from is asked else [learned_from.sha256, asked.sha256],
+    }
+
+
+def learn(cell: Cell, variant: Variant, graph: str, minutes: float, dataset: Dataset) -> Reasoner:
+    """Learn with the settings for a graph, within a budget."""
+    learner = MODELS[variant.learner]
+    budget = {"minutes": minutes} if "minutes" in learner.option_names() else {}
+    model: Reasoner = learner.with_options(variant.settings(graph) | budget | {"seed": cell["seed"]})
+    return model.fit(dataset.graph, dataset.valid)
+
+
+def costs(model: Reasoner, learning: float, ranking: float, peak: float) -> dict[str, Any]:
+    """Tell what a result has cost, in seconds and bytes, and how learning ended."""
+    return {
+        "seconds": {"learn": round(learning, 1), "rank": round(ranking, 1)},
         "peak_gb": round(peak / 1e9, 2),
         "cores": available_cores(),
-        "settings": used,
-        "minutes": minutes,
         "ended_by": model.learned_.get("ended_by", "itself"),
         "epochs": len(model.learned_.get("epochs", [])) or None,
-        "data": learned_from.sha256 if learned_from is asked else [learned_from.sha256, asked.sha256],
     }
 
 

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stablerule.baselines import METHODS as LEARNERS
-from stablerule.baselines import MODELS
 from stablerule.datasets import load
 from stablerule.errors import InputError
 from stablerule.evaluation.metrics import by_kind, metric_values, overall
 from stablerule.experiments.apart import peak_memory, run_apart
 from stablerule.experiments.bibliography import WROTE, Bibliography, read_bibliography
-from stablerule.experiments.judging import FIGURES, FORMS
+from stablerule.experiments.judging import FIGURES, FORMS, costs, learn
 from stablerule.experiments.methods import METHODS
 from stablerule.graph import INVERSE, Graph, Triples
 from stablerule.graph.triples import read_only
 from stablerule.io import read_dataset
-from stablerule.paths.threads import available_cores
 from stablerule.shifts import body_coverage
 
 if TYPE_CHECKING:
@@ -48,23 +46,18 @@ def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
 def judge(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn from the bibliography without countries, and ask who wrote each paper."""
     read, variant = read_bibliography(everything_of(str(cell["graph"]))), METHODS[str(cell["method"])]
-    dataset = read.dataset
-    settings = variant.settings(str(cell["graph"]))
-    budget = {"minutes": MINUTES} if "minutes" in MODELS[variant.learner].option_names() else {}
-    model = MODELS[variant.learner].with_options(settings | budget | {"seed": cell["seed"]})
+    graph = str(cell["graph"])
     began = time.perf_counter()
-    model.fit(dataset.graph, dataset.valid)
+    model = learn(cell, variant, graph, MINUTES, read.dataset)
     learned = time.perf_counter()
     found = ask_for_authors(model, read)
-    return found | {
-        "seconds": {"learn": round(learned - began, 1), "rank": round(time.perf_counter() - learned, 1)},
-        "peak_gb": round(peak_memory() / 1e9, 2),
-        "cores": available_cores(),
-        "settings": settings,
+    return {
+        **found,
+        **costs(model, learned - began, time.perf_counter() - learned, peak_memory()),
+        "settings": variant.settings(graph),
         "minutes": MINUTES,
-        "ended_by": model.learned_.get("ended_by", "itself"),
         "coverage_of_bodies": covered_bodies(model, read),
-        "data": dataset.sha256,
+        "data": read.dataset.sha256,
     }
 
 

@@ -63,6 +63,15 @@ def new_figure(
     return figure, list(panels.ravel())
 
 
+def new_grid(count: int, columns: int, *, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """Make a figure with so many panels, at most so many in a row, and no empty ones at the end."""
+    columns = min(columns, count)
+    figure, panels = new_figure(columns, -(-count // columns), width=width, height=height)
+    for panel in panels[count:]:
+        panel.remove()
+    return figure, panels[:count]
+
+
 def to_svg(figure: Figure) -> str:
     """Write a figure as one SVG element, for a file of its own or inside a page.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,8 @@ from stablerule.reports.plots import to_svg
 from stablerule.reports.rendering import render
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from matplotlib.figure import Figure
 
     from stablerule.reports.tables import Table
@@ -29,23 +31,13 @@ class Drawing:
         return to_svg(self.figure)
 
 
-@dataclass(frozen=True)
-class Section:
-    """A part of a page: paragraphs, then figures, then tables."""
-
-    heading: str
-    paragraphs: tuple[str, ...] = ()
-    figures: tuple[Drawing, ...] = ()
-    tables: tuple[Table, ...] = field(default=())
-
-
-def results_page(title: str, lead: str, sections: list[Section]) -> str:
-    """Return the page.
+def results_page(title: str, lead: str, figures: Iterable[Drawing], tables: Iterable[Table]) -> str:
+    """Return the page: figures, then tables.
 
     >>> from stablerule.reports.tables import Table
     >>> table = Table("a < b", ("method", "MRR"), (("x", "1"),))
-    >>> page = results_page("Ranks", "How good?", [Section("umls", tables=(table,))])
+    >>> page = results_page("Ranks", "How good?", [], [table])
     >>> "<td>1</td>" in page, "a &lt; b" in page
     (True, True)
     """
-    return render("results/page.html.jinja", {"title": title, "lead": lead, "sections": sections})
+    return render("results/page.html.jinja", {"title": title, "lead": lead, "figures": figures, "tables": tables})
