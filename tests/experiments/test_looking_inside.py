@@ -14,6 +14,7 @@ from stablerule.experiments.cells import Cell
 from stablerule.experiments.group_planes import in_plane
 from stablerule.experiments.group_planes_experiment import figures as plane_figures
 from stablerule.experiments.group_planes_experiment import summarise as plane_rows
+from stablerule.experiments.group_planes_experiment import tables as plane_tables
 from stablerule.experiments.training_experiment import figures, summarise, tables
 from stablerule.learning.correlations import _correlations, feature_correlations
 from stablerule.learning.decorrelation import Decorrelation
@@ -71,7 +72,15 @@ def test_groups_lie_in_the_plane(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert WORLD.vocabulary.relation_id(row["relation"]) == counts.argmax()
     assert len(row["points"]) == len(row["labels"]) == min(row["facts"], group_planes.MOST_POINTS)
     assert 0 < row["separation"] <= 1
-    assert "</svg>" in plane_figures([row], {})[0].svg
+    assert {one["group"] for one in row["coverage_of_bodies"]} <= set(row["groups"])
+    assert any(one["covered"] > 0 for one in row["coverage_of_bodies"])
+    assert [drawing.name for drawing in plane_figures([row], {})] == ["planes", "coverage-umls"]
+    assert all("</svg>" in drawing.svg for drawing in plane_figures([row], {}))
+    groups, coverage = plane_tables([row], {})
+    assert groups.rows[0][0] == "umls"
+    most = {name: max(o["covered"] for o in row["coverage_of_bodies"] if o["group"] == name) for name in row["groups"]}
+    assert all(linked >= most[name] for linked, name in zip(row["linked"], row["groups"], strict=True))
+    assert len(coverage.rows) == len({one["rule"] for one in row["coverage_of_bodies"]})
 
 
 def test_the_plane_keeps_what_differs_most() -> None:

@@ -1,11 +1,20 @@
 """The spec of the ablation, the paper's table 7: StableRule with one thing taken away, judged like all methods."""
 
-from stablerule.experiments.experiment import Experiment
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_figure import group_figure
 from stablerule.experiments.group_tables import group_tables, summarise_groups
 from stablerule.experiments.methods import ABLATED, FOLDER, LARGE, SMALL, made_with, run_cell
-from stablerule.experiments.printed import ABLATION
+from stablerule.experiments.paired import over_seeds
+from stablerule.experiments.printed import ABLATION, cited_graph, whose_print
+from stablerule.reports.tables import Table
 
+WHOLE, PRINTED = "stablerule", "as printed"  # from which something is taken away
 METHODS = ("stablerule", *ABLATED, "tabular")
 # What is printed stands beside what is learned and answered as printed.
 PAPER_NAMES = dict.fromkeys(METHODS, "") | {
@@ -14,6 +23,72 @@ PAPER_NAMES = dict.fromkeys(METHODS, "") | {
     "as printed firstmoment": "firstmoment",
     "as printed noback": "noback",
 }
+HEADINGS = (
+    "method",
+    "against",
+    "seeds",
+    "difference of MRR",
+    "95%, over seeds",
+    "of its value",
+    "printed, of its value",
+)
+
+
+def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
+    """Return the figures of each graph, and what is lost with what is taken away."""
+    return [*group_tables(rows, own["align"], ABLATION, names=PAPER_NAMES), *differences(rows, own["align"])]
+
+
+def differences(rows: list[dict[str, Any]], align: str) -> list[Table]:
+    """Return a table for each graph: the MRR over groups less that of the whole, seed by seed."""
+    made = []
+    for graph in dict.fromkeys(row["graph"] for row in rows):
+        there = {row["method"]: row for row in rows if row["graph"] == graph}
+        lines = []
+        for method, row in there.items():
+            whole = PRINTED if method.startswith(PRINTED) else WHOLE
+            if method != whole and whole in there:
+                lines += _difference(row, there[whole], align)
+        if lines:
+            title = f"{graph}: what is lost{whose_print(graph)}"
+            made.append(Table(title, HEADINGS, tuple(lines)).without_empty())
+    return made
+
+
+def _difference(row: dict[str, Any], whole: dict[str, Any], align: str) -> list[tuple[str, ...]]:
+    """A line; none if no seed is there for both."""
+    own, other = (_by_seed(one, align) for one in (row, whole))
+    shared = sorted(set(own) & set(other))
+    if not shared:
+        return []
+    found = over_seeds(np.array([own[seed] - other[seed] for seed in shared]))
+    share = found["difference"] / np.mean([other[seed] for seed in shared])
+    interval = "{:+.4f} to {:+.4f}".format(*found["seeds"]) if "seeds" in found else ""
+    return [
+        (
+            row["method"],
+            whole["method"],
+            str(len(shared)),
+            f"{found['difference']:+.4f}",
+            interval,
+            f"{share:+.2%}",
+            _printed_difference(row["graph"], row["method"], whole["method"]),
+        )
+    ]
+
+
+def _by_seed(row: dict[str, Any], align: str) -> dict[int, float]:
+    return dict(zip(row["seeds"], row[align]["realistic"]["mrr"]["by_seed"], strict=True))
+
+
+def _printed_difference(graph: str, method: str, whole: str) -> str:
+    """What the paper prints for it, as a share of the whole."""
+    cited = ABLATION.get(cited_graph(graph), {})
+    own, other = (cited.get(PAPER_NAMES[name]) for name in (method, whole))
+    if own is None or other is None:
+        return ""
+    return f"{own.mrr / other.mrr - 1:+.2%}"
+
 
 TAKEN_APART = Experiment(
     name="ablation",
@@ -28,6 +103,6 @@ TAKEN_APART = Experiment(
     run=run_cell,
     made_with=made_with,
     summarise=summarise_groups,
-    tables=lambda rows, own: group_tables(rows, own["align"], ABLATION, names=PAPER_NAMES),
+    tables=tables,
     figures=lambda rows, own: group_figure(rows, own["align"]),
 )

@@ -1,4 +1,4 @@
-"""Groups by paths in the plane, for one relation of each graph: the paper's figure 3."""
+"""Groups by paths in the plane, for one relation of each graph, the paper's figure 3; and what bodies link them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from stablerule.datasets import load
 from stablerule.experiments.apart import run_apart
+from stablerule.experiments.covered_bodies import covered_bodies
+from stablerule.learning import Tabular
 from stablerule.shifts import by_paths
 from stablerule.shifts.signatures import path_signatures, reduce_signatures
 
@@ -30,21 +32,29 @@ def look(cell: Cell, cache: Path) -> dict[str, Any]:
     """Take the relation with the most test facts, group them, and lay their path signatures in the plane.
 
     separation: of the variance in the plane, the share that lies between the groups.
+    linked: in each group, the share of facts whose ends any closed path links, of length 3 at most.
+    coverage_of_bodies: how often the bodies of the best rules by counts link the facts of each group.
     """
     dataset, seed = load(str(cell["graph"])), int(cell["seed"])
     facts = dataset.test.distinct()
     relation = int(np.bincount(facts.relations).argmax())
     own = facts.take(facts.relations == relation)
     grouping = by_paths(own, dataset.graph, seed=seed, measure=False)
-    points = in_plane(reduce_signatures(path_signatures(own, dataset.graph).features, seed=seed))
+    signatures = path_signatures(own, dataset.graph)
+    points = in_plane(reduce_signatures(signatures.features, seed=seed))
+    linked = np.asarray(signatures.linked.sum(axis=1)).ravel() > 0
     some = np.random.default_rng(seed).permutation(len(points))[:MOST_POINTS]
+    name = dataset.vocabulary.relation_name(relation)
+    rules = Tabular(seed=seed, constants=False, aggregation="max_plus").fit(dataset.graph)
     return {
-        "relation": dataset.vocabulary.relation_name(relation),
+        "relation": name,
         "facts": len(own),
         "groups": list(grouping.names),
         "points": np.round(points[some], 3).tolist(),
         "labels": grouping.labels[some].tolist(),
         "separation": separation(points, grouping.labels),
+        "linked": [float(linked[grouping.labels == i].mean()) for i in range(len(grouping.names))],
+        "coverage_of_bodies": covered_bodies(rules, own, grouping, dataset.graph, relation=name),
         "data": dataset.sha256,
     }
 

@@ -1,9 +1,10 @@
-"""The spec of groups in the plane, the paper's figure 3."""
+"""The spec of groups in the plane, the paper's figure 3, and of how often bodies link their facts."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from stablerule.experiments.covered_bodies_figure import coverage_figure, coverage_table
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_planes import run_cell
 from stablerule.experiments.methods import LARGE, SMALL
@@ -18,14 +19,31 @@ def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return which relation is shown, and how far its groups are apart."""
-    lines = tuple((row["graph"], row["relation"], f"{row['facts']:,}", f"{row['separation']:.1%}") for row in rows)
-    headings = ("graph", "relation with the most test facts", "facts", "variance between groups, in the plane")
-    return [Table("Groups by paths", headings, lines)] if lines else []
+    """Return which relation is shown, how far its groups are apart, and how often bodies link their facts."""
+    if not rows:
+        return []
+    lines = tuple(_line(row) for row in rows)
+    about = ("graph", "relation with the most test facts", "facts", "variance between groups, in the plane")
+    headings = (*about, *(f"linked, {group}" for group in rows[0]["groups"]))
+    coverage = [
+        coverage_table(_titled(row), row["coverage_of_bodies"], row["groups"])
+        for row in rows
+        if row["coverage_of_bodies"]
+    ]
+    return [Table("Groups by paths", headings, lines), *coverage]
+
+
+def _line(row: dict[str, Any]) -> tuple[str, ...]:
+    linked = (f"{share:.0%}" for share in row["linked"])
+    return (row["graph"], row["relation"], f"{row['facts']:,}", f"{row['separation']:.1%}", *linked)
+
+
+def _titled(row: dict[str, Any]) -> str:
+    return f"{row['graph']}: facts of {row['relation']} that a body links, by groups of paths"
 
 
 def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
-    """Draw a panel for each graph, a mark for each fact."""
+    """Draw a panel for each graph, a mark for each fact; and for each graph how often bodies link facts."""
     if not rows:
         return []
     figure, panels = new_grid(len(rows), 3, width=3.2, height=2.8)
@@ -39,14 +57,19 @@ def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
     caption = (
         "Test facts of one relation by the paths between their ends, in the two directions in which they differ most."
     )
-    return [Drawing("planes", caption, figure)]
+    coverage = [
+        coverage_figure(f"coverage-{row['graph']}", f"{_titled(row)}.", row["coverage_of_bodies"], row["groups"])
+        for row in rows
+        if row["coverage_of_bodies"]
+    ]
+    return [Drawing("planes", caption, figure), *coverage]
 
 
 GROUPS_IN_THE_PLANE = Experiment(
     name="planes",
     folder="planes",
-    about="groups by paths in the plane, for one relation of each graph (figure 3)",
-    needs="seconds a cell, half a minute on large graphs",
+    about="groups by paths in the plane, for one relation of each graph, and what bodies link them (figure 3)",
+    needs="seconds a cell, a minute on large graphs",
     graphs=(*SMALL, *LARGE),
     more_graphs=("geography",),
     methods=("by_paths",),

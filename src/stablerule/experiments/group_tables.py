@@ -9,6 +9,7 @@ import numpy as np
 from stablerule.experiments.cells import grouped
 from stablerule.experiments.judging import FORMS
 from stablerule.experiments.path_groups import ALIGNMENTS
+from stablerule.experiments.printed import cited_graph, whose_print
 from stablerule.reports.tables import Table
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def summarise_groups(results: list[dict[str, Any]], own: Options) -> list[dict[s
     For each alignment of the clusters and each way to break ties: mean and worst over the groups, where the figures of
     a group are averaged over seeds; deviation: over the groups, for each seed, then averaged, so that it can be held
     against by_chance, the deviation of groups of the same sizes dealt out at random; groups: each one's figure;
-    over_seeds: the deviation of the mean over groups from seed to seed.
+    by_seed: the mean over groups of each seed; over_seeds: its deviation.
     """
     rows = []
     for (graph, method), runs in grouped(results, "graph", "method").items():
@@ -70,6 +71,7 @@ def _over_groups(found: list[dict[str, Any]], form: str) -> dict[str, Any]:
             "worst": float(of_group[worst]),
             "worst_group": names[worst],
             "groups": dict(zip(names, of_group.tolist(), strict=True)),
+            "by_seed": values.mean(1).tolist(),
             "over_seeds": float(values.mean(1).std(ddof=1)) if len(found) > 1 else None,
         }
     return told
@@ -91,9 +93,11 @@ def group_tables(
     for graph in dict.fromkeys(row["graph"] for row in rows):
         some = [row for row in rows if row["graph"] == graph]
         some.sort(key=lambda row: (-row[align]["realistic"]["mrr"]["mean"], row["method"]))
-        lines = [_line(row, align, printed.get(graph, {}).get(names.get(row["method"], row["method"]))) for row in some]
+        cited = printed.get(cited_graph(graph), {})
+        lines = [_line(row, align, cited.get(names.get(row["method"], row["method"]))) for row in some]
         empty = [(name, *["-"] * (len(HEADINGS) - 1)) for name in absent]
-        made.append(Table(_title(graph, some[0][align]["queries"]), HEADINGS, (*lines, *empty)).without_empty())
+        title = _title(graph, some[0][align]["queries"]) + (whose_print(graph) if cited else "")
+        made.append(Table(title, HEADINGS, (*lines, *empty)).without_empty())
     return made
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_tables import PAPER_NAMES
 from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, MINUTES, SMALL, made_with, run_cell
-from stablerule.experiments.printed import COMPLETION, SECONDS_ON_FB15K_237
+from stablerule.experiments.printed import COMPLETION, SECONDS_ON_FB15K_237, cited_graph, whose_print
 from stablerule.reports.tables import Table
 
 HEADINGS = (
@@ -35,12 +35,17 @@ def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return a table for each graph, the best method first."""
+    """Return a table for each graph, the best method first, each with the first of its seeds.
+
+    What more seeds say is told by groups, with `completion`.
+    """
     made = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
-        some = [row for row in rows if row["graph"] == graph]
-        some.sort(key=lambda row: (-row["whole"]["realistic"]["mrr"], row["method"], row["seed"]))
-        made.append(Table(graph, HEADINGS, tuple(_line(row) for row in some)).without_empty())
+        first: dict[str, dict[str, Any]] = {}
+        for row in sorted((row for row in rows if row["graph"] == graph), key=lambda row: row["seed"]):
+            first.setdefault(row["method"], row)
+        some = sorted(first.values(), key=lambda row: (-row["whole"]["realistic"]["mrr"], row["method"]))
+        made.append(Table(graph + whose_print(graph), HEADINGS, tuple(_line(row) for row in some)).without_empty())
     return made
 
 
@@ -68,7 +73,7 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _cited(graph: str, method: str) -> str:
     """What the paper prints for it, if it does."""
-    printed = COMPLETION.get(graph, {}).get(PAPER_NAMES.get(method, method))
+    printed = COMPLETION.get(cited_graph(graph), {}).get(PAPER_NAMES.get(method, method))
     return f"{printed.mrr / 100:.3f}" if printed else ""
 
 

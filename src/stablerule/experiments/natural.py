@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.baselines import METHODS as LEARNERS
 from stablerule.datasets import load
 from stablerule.errors import InputError
 from stablerule.evaluation.metrics import by_kind, metric_values, overall
 from stablerule.experiments.apart import peak_memory, run_apart
 from stablerule.experiments.bibliography import WROTE, Bibliography, read_bibliography
+from stablerule.experiments.covered_bodies import covered_bodies
 from stablerule.experiments.judging import FIGURES, FORMS, costs, learn
 from stablerule.experiments.methods import METHODS
 from stablerule.graph import INVERSE, Graph, Triples
 from stablerule.graph.triples import read_only
 from stablerule.io import read_dataset
-from stablerule.shifts import body_coverage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 GRAPH = "acl-biblio"
 OWN, FOLDER_OF_OWN = "aminer", "STABLERULE_AMINER"  # a folder that `stablerule data aminer --country-facts` wrote
 MINUTES = 30.0
-SHOWN = 10  # rules whose bodies are counted
 # Messages along half a million edges for every query: one epoch would take days here.
 TOO_LARGE = ("nbfnet", "astarnet", "neural-lp", "drum", "compgcn")
 SCALING = tuple(name for name, variant in METHODS.items() if variant.learner not in TOO_LARGE)
@@ -56,7 +54,9 @@ def judge(cell: Cell, cache: Path) -> dict[str, Any]:
         **costs(model, learned - began, time.perf_counter() - learned, peak_memory()),
         "settings": variant.settings(graph),
         "minutes": MINUTES,
-        "coverage_of_bodies": covered_bodies(model, read),
+        "coverage_of_bodies": covered_bodies(
+            model, turned(read.dataset), read.groups, read.dataset.graph, relation=INVERSE + WROTE
+        ),
         "data": read.dataset.sha256,
     }
 
@@ -87,17 +87,6 @@ def ask_for_authors(model: Reasoner, read: Bibliography) -> dict[str, Any]:
         for name, row in by_kind(read.groups.labels, read.groups.names, values, ranks.covered).items():
             told["groups"][name] |= {"n": row.n, form: {metric: row[metric] for metric in FIGURES}}
     return told | {"coverage": float(ranks.covered.mean())}
-
-
-def covered_bodies(model: Reasoner, read: Bibliography) -> list[dict[str, Any]]:
-    """How often the bodies of the best rules for ~wrote, by the learner's score, link a paper to its author."""
-    if not LEARNERS[model.method].explains:
-        return []
-    asked = INVERSE + WROTE
-    chains = model.rules.filter(kind="chains", head_relation=asked)
-    best = chains.top(SHOWN, "confidence" if chains.to_frame()["score"].null_count() else "score")
-    facts, graph = turned(read.dataset), read.dataset.graph
-    return body_coverage(facts, read.groups, best, graph, relation=asked, top=SHOWN).to_dicts()
 
 
 def turned(dataset: Dataset) -> Triples:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
 from stablerule.experiments.cells import grouped
+from stablerule.experiments.covered_bodies_figure import coverage_figure, coverage_table
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.natural import FOLDER_OF_OWN, GRAPH, MINUTES, OWN, SCALING, run_cell
-from stablerule.reports.plots import MEAN, legend_below, new_figure, series
+from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
-
-ALL, CONFIDENCE = "all", "confidence"
 
 
 def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
@@ -44,7 +42,15 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
         countries = list(some[0]["countries"])
         headings = ("method", "seeds", *countries, "mean", "worst", "MRR of all, kind ties", "seconds", "ended by")
         made.append(Table(f"{graph}: MRR of the author", headings, tuple(_line(row) for row in some)))
-        made += [_coverage(row, countries) for row in some if row["coverage_of_bodies"]]
+        made += [
+            coverage_table(
+                f"{graph}: authors that a body of {row['method']} links to the paper",
+                row["coverage_of_bodies"],
+                countries,
+            )
+            for row in some
+            if row["coverage_of_bodies"]
+        ]
     return made
 
 
@@ -55,45 +61,22 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
     return (row["method"], str(row["seeds"]), *figures, mean, *rest)
 
 
-def _coverage(row: dict[str, Any], countries: list[str]) -> Table:
-    by_rule: dict[str, dict[str, float]] = defaultdict(dict)
-    for one in row["coverage_of_bodies"]:
-        by_rule[one["rule"]] |= {one["group"]: one["covered"], ALL: one["average"], CONFIDENCE: one["confidence"]}
-    lines = tuple(
-        (f"`{rule}`", f"{found[CONFIDENCE]:.2f}", *(f"{found.get(name, 0):.1%}" for name in (*countries, ALL)))
-        for rule, found in by_rule.items()
-    )
-    headings = ("rule", CONFIDENCE, *countries, ALL)
-    return Table(f"{row['graph']}: authors that a body of {row['method']} links to the paper", headings, lines)
-
-
 def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
     """Draw how often bodies link authors to papers, by country, and the results by country."""
     drawn = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
         here = sorted((row for row in rows if row["graph"] == graph), key=lambda row: row["mean"])
         with_rules = [row for row in here if row["coverage_of_bodies"]]
-        drawn += [_drawn_coverage(with_rules[-1])] if with_rules else []
+        if with_rules:
+            best = with_rules[-1]
+            caption = (
+                f"How often the bodies of the best rules of {best['method']} link the authors of a country to their "
+                "papers."
+            )
+            rules, countries = best["coverage_of_bodies"], list(best["countries"])
+            drawn.append(coverage_figure(f"coverage-{graph}", caption, rules, countries))
         drawn.append(_drawn_results(here))
     return drawn
-
-
-def _drawn_coverage(row: dict[str, Any]) -> Drawing:
-    rules = list(dict.fromkeys(one["rule"] for one in row["coverage_of_bodies"]))[::-1]
-    figure, (panel,) = new_figure(width=7.5, height=1.2 + 0.3 * len(rules))
-    for i, country in enumerate(row["countries"]):
-        found = {one["rule"]: one["covered"] for one in row["coverage_of_bodies"] if one["group"] == country}
-        shown = [(found[rule], place) for place, rule in enumerate(rules) if rule in found]
-        panel.plot(*zip(*shown, strict=True), **series(i, line=False), label=country)
-    average = {one["rule"]: one["average"] for one in row["coverage_of_bodies"]}
-    panel.plot([average[rule] for rule in rules], range(len(rules)), **MEAN, label=ALL)
-    panel.set(xlabel="share of author-paper pairs that the body links", xscale="log")
-    panel.set_yticks(range(len(rules)), rules, fontsize=7)
-    legend_below(figure, panel, 3)
-    caption = (
-        f"How often the bodies of the best rules of {row['method']} link the authors of a country to their papers."
-    )
-    return Drawing(f"coverage-{row['graph']}", caption, figure)
 
 
 def _drawn_results(rows: list[dict[str, Any]]) -> Drawing:

@@ -12,7 +12,7 @@ from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_tables import PAPER_NAMES
 from stablerule.experiments.judging import FORMS
 from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, SMALL, made_with, run_cell
-from stablerule.experiments.printed import NO_SHIFT
+from stablerule.experiments.printed import NO_SHIFT, cited_graph, whose_print
 from stablerule.reports.tables import Table
 
 METRICS = ("mrr", "hits@1", "hits@10")
@@ -38,12 +38,12 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
     for graph in dict.fromkeys(row["graph"] for row in rows):
         some = [row for row in rows if row["graph"] == graph]
         some.sort(key=lambda row: (-row["realistic"]["mrr"], row["method"]))
-        made.append(Table(graph, HEADINGS, tuple(_line(row) for row in some)))
+        made.append(Table(graph + whose_print(graph), HEADINGS, tuple(_line(row) for row in some)))
     return made
 
 
 def _line(row: dict[str, Any]) -> tuple[str, ...]:
-    printed = NO_SHIFT.get(row["graph"], {}).get(PAPER_NAMES.get(row["method"], row["method"]))
+    printed = NO_SHIFT.get(cited_graph(row["graph"]), {}).get(PAPER_NAMES.get(row["method"], row["method"]))
     return (
         row["method"],
         str(row["seeds"]),

@@ -18,6 +18,27 @@ class Printed(NamedTuple):
     deviation: tuple[float, float, float] | None = None
 
 
+PART = "-quarter"  # in the names of our graphs that are a part of the paper's
+
+
+def cited_graph(graph: str) -> str:
+    """Name the paper's graph that one of ours is, or is a part of.
+
+    >>> cited_graph("yago3-10-quarter"), cited_graph("umls")
+    ('yago3-10', 'umls')
+    """
+    return graph.replace(PART, "")
+
+
+def whose_print(graph: str) -> str:
+    """Say, for the title of a table, that what is printed is about more than this graph.
+
+    >>> whose_print("yago3-10-quarter"), whose_print("umls")
+    ('; printed: for the whole of yago3-10', '')
+    """
+    return f"; printed: for the whole of {cited_graph(graph)}" if cited_graph(graph) != graph else ""
+
+
 COMPLETION: dict[str, dict[str, Printed]] = {  # by graph and method: mean over five groups by paths
     "family": {
         "transe": Printed(78.05, 61.38, 97.39, deviation=(2.29, 3.48, 1.52)),

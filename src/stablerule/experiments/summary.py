@@ -6,9 +6,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
 
 from stablerule.experiments.cells import cell_name
+from stablerule.experiments.paired import over_seeds
 from stablerule.experiments.train_side import FITTED, WHOLE
 
 if TYPE_CHECKING:
@@ -83,19 +83,10 @@ def _difference(paired: list[tuple[dict[str, Any], dict[str, Any]]], cache: Path
         likely = [_likelihood([run]).get("others") for run in (ours, theirs)]
         if None not in likely:
             gains["likelihood"].append(likely[0] - likely[1])  # type: ignore[operator]
-    found = {name: _over_seeds(np.array(values)) for name, values in gains.items() if values}
+    found = {name: over_seeds(np.array(values)) for name, values in gains.items() if values}
     cells = [(ours["cell"], theirs["cell"]) for ours, theirs in paired]
     for name, interval in _over_queries(cells, cache).items():
         found[name]["queries"] = interval
-    return found
-
-
-def _over_seeds(gains: NDArray[np.float64]) -> dict[str, Any]:
-    """The mean, and its interval by Student's t where there are several seeds."""
-    found: dict[str, Any] = {"difference": float(gains.mean())}
-    if len(gains) > 1:
-        half = float(stats.t.ppf(0.975, len(gains) - 1) * gains.std(ddof=1) / np.sqrt(len(gains)))
-        found["seeds"] = [float(gains.mean()) - half, float(gains.mean()) + half]
     return found
 
 

@@ -1,0 +1,93 @@
+"""What cells judged by groups say together, beside the paper's figures, and one against another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stablerule.experiments import ablation_experiment, methods_experiment, no_shift_experiment
+from stablerule.experiments.group_tables import group_tables, summarise_groups
+from stablerule.experiments.printed import COMPLETION
+
+
+def figures(mrr: float) -> dict[str, float]:
+    return {"mrr": mrr, "hits@1": mrr / 2, "hits@10": 1.0}
+
+
+def cell(graph: str, method: str, seed: int, by_group: tuple[float, ...]) -> dict[str, Any]:
+    """A result with these figures in its groups."""
+    groups = {
+        f"paths {i}": {"n": 10, "realistic": figures(mrr), "optimistic": figures(mrr)} for i, mrr in enumerate(by_group)
+    }
+    told = {"groups": groups, "by_chance": {"realistic": 0.01, "optimistic": 0.01}}
+    whole = sum(by_group) / len(by_group)
+    return {
+        "cell": {"graph": graph, "method": method, "seed": seed},
+        "result": {
+            "groups": {"density": told, "arbitrary": told},
+            "whole": {form: figures(whole) for form in ("realistic", "optimistic")},
+            "interval": [whole - 0.1, whole + 0.1],
+            "seconds": {"learn": 1.0, "rank": 1.0},
+            "coverage": 1.0,
+            "cores": 2,
+            "peak_gb": 0.1,
+            "ended_by": "itself",
+            "settings": {},
+        },
+    }
+
+
+def test_means_are_over_groups_then_seeds() -> None:
+    (row,) = summarise_groups([cell("umls", "ncrl", 0, (0.2, 0.4)), cell("umls", "ncrl", 3, (0.4, 0.4))], {})
+    mrr = row["density"]["realistic"]["mrr"]
+    assert row["seeds"] == [0, 3]
+    assert mrr["by_seed"] == pytest.approx([0.3, 0.4])
+    assert mrr["mean"] == pytest.approx(0.35)
+    assert mrr["deviation"] == pytest.approx(0.05)  # 0.1 and 0
+    assert (mrr["worst"], mrr["worst_group"]) == (pytest.approx(0.3), "paths 0")
+
+
+def test_what_is_printed_for_a_whole_graph_is_not_said_of_its_quarter() -> None:
+    rows = summarise_groups([cell(graph, "ncrl", 0, (0.2, 0.4)) for graph in ("wn18rr", "yago3-10-quarter")], {})
+    whole, part = group_tables(rows, "density", COMPLETION)
+    assert whole.title == "wn18rr, 2 groups of 10 queries"
+    assert part.title == "yago3-10-quarter, 2 groups of 10 queries; printed: for the whole of yago3-10"
+    column = part.headings.index("printed MRR")
+    assert part.rows[0][column] == "0.383 ± 0.049"
+    unshifted = no_shift_experiment.summarise([cell("yago3-10-quarter", "ncrl", 0, (0.2, 0.4))], {})
+    (table,) = no_shift_experiment.tables(unshifted, {})
+    assert table.title == "yago3-10-quarter; printed: for the whole of yago3-10"
+    assert table.rows[0][table.headings.index("printed MRR")] == "0.383"
+
+
+def test_what_is_taken_away_is_compared_seed_by_seed() -> None:
+    results = [
+        cell("fb15k-237", "stablerule", 0, (0.5, 0.5)),
+        cell("fb15k-237", "nodecor", 0, (0.4, 0.4)),
+        cell("fb15k-237", "as printed", 0, (0.4, 0.6)),
+        cell("fb15k-237", "as printed", 1, (0.3, 0.3)),
+        cell("fb15k-237", "as printed nodecor", 0, (0.4, 0.4)),
+        cell("fb15k-237", "as printed nodecor", 1, (0.3, 0.3)),
+        cell("fb15k-237", "as printed nodecor", 2, (0.9, 0.9)),  # nothing to compare it with
+        cell("fb15k-237", "as printed noback", 7, (0.9, 0.9)),
+    ]
+    (table,) = ablation_experiment.differences(summarise_groups(results, {}), "density")
+    assert table.title == "fb15k-237: what is lost"
+    ours, as_printed = table.rows
+    assert ours == ("nodecor", "stablerule", "1", "-0.1000", "", "-20.00%", "")
+    assert as_printed[:4] == ("as printed nodecor", "as printed", "2", "-0.0500")
+    assert as_printed[4] == "-0.6853 to +0.5853"  # by a t of one degree of freedom
+    assert as_printed[5:] == ("-12.50%", "-5.47%")
+
+
+def test_nothing_is_compared_with_what_is_not_there() -> None:
+    rows = summarise_groups([cell("umls", "nodecor", 0, (0.5, 0.5))], {})
+    assert ablation_experiment.differences(rows, "density") == []
+
+
+def test_methods_are_shown_with_their_first_seed() -> None:
+    results = [cell("umls", "ncrl", 2, (0.5,)), cell("umls", "ncrl", 1, (0.3,)), cell("umls", "rlogic", 4, (0.4,))]
+    (table,) = methods_experiment.tables(methods_experiment.summarise(results, {}), {})
+    seed = table.headings.index("seed")
+    assert [(row[0], row[1], row[seed]) for row in table.rows] == [("rlogic", "0.400", "4"), ("ncrl", "0.300", "1")]
