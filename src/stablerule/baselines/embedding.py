@@ -179,8 +179,8 @@ class EmbeddingReasoner(NeuralReasoner):
 
     def _optimizer(self, network: Scorer) -> torch.optim.Optimizer:
         if self.optimizer == "adam":
-            return torch.optim.Adam(network.parameters(), lr=self.learning_rate)
-        return torch.optim.Adagrad(network.parameters(), lr=self.learning_rate)
+            return super()._optimizer(network)
+        return torch.optim.Adagrad(network.parameters(), lr=self.learning_rate, fused=self._fused)
 
     def _table(self, rows: int, width: int) -> Tensor:
         return torch.randn(rows, width) * self.deviation
