@@ -33,21 +33,27 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
         "umls": {"norm": 1, "size": 25, "learning_rate": 0.003, "batch_size": 256},
         "kinship": {"norm": 1, "size": 50, "learning_rate": 0.01, "batch_size": 256},
         "family": {"norm": 1, "size": 50, "learning_rate": 0.01, "batch_size": 512, "negatives": 1000},
+        "wn18rr": {"norm": 2, "negatives": 1000, "learning_rate": 0.01, "batch_size": 2048},
+        "fb15k-237": {"norm": 2, "negatives": 2000},
     },
     "distmult": {
         "umls": {"n3": 0.01, "dropout": 0.3},
         "kinship": {"n3": 0.005, "dropout": 0.4},
         "family": {"n3": 0.01, "size": 100, "batch_size": 1024},
+        "wn18rr": {"n3": 0.1, "negatives": 4000, "check_every": 2},
     },
     "complex": {
         "umls": {"n3": 0.005},
         "kinship": {"n3": 0.005},
         "family": {"n3": 0.01, "size": 100, "batch_size": 1024},
+        "wn18rr": {"n3": 0.1, "negatives": 4000, "check_every": 2},
     },
     "rotate": {
         "umls": {"size": 100, "learning_rate": 0.02},
         "kinship": {"size": 200, "learning_rate": 0.01},
         "family": {"size": 100, "learning_rate": 0.01, "negatives": None},
+        "wn18rr": {"negatives": 1000, "learning_rate": 0.01, "batch_size": 2048},
+        "fb15k-237": {"negatives": 1000, "learning_rate": 0.005, "batch_size": 2048},
     },
     "compgcn": {
         "umls": {"composition": "subtract", "epochs": 80},
