@@ -29,6 +29,7 @@ def cell(graph: str, method: str, seed: int, by_group: tuple[float, ...]) -> dic
             "whole": {form: figures(whole) for form in ("realistic", "optimistic")},
             "interval": [whole - 0.1, whole + 0.1],
             "seconds": {"learn": 1.0, "rank": 1.0},
+            "directions": {"tail": figures(whole + 0.1), "head": figures(whole - 0.1)},
             "coverage": 1.0,
             "cores": 2,
             "peak_gb": 0.1,
@@ -48,6 +49,16 @@ def test_means_are_over_groups_then_seeds() -> None:
     assert (mrr["worst"], mrr["worst_group"]) == (pytest.approx(0.3), "paths 0")
 
 
+def test_a_run_that_did_not_part_directions_leaves_a_gap() -> None:
+    old = cell("umls", "ncrl", 0, (0.2, 0.4))
+    del old["result"]["directions"]
+    rows = summarise_groups([old, cell("wn18rr", "ncrl", 0, (0.2, 0.4))], {})
+    assert [row["tails"] for row in rows] == [None, pytest.approx(0.4)]
+    without, told = group_tables(rows, "density", COMPLETION)
+    assert "MRR, tails only" not in without.headings
+    assert "MRR, tails only" in told.headings
+
+
 def test_what_is_printed_for_a_whole_graph_is_not_said_of_its_quarter() -> None:
     rows = summarise_groups([cell(graph, "ncrl", 0, (0.2, 0.4)) for graph in ("wn18rr", "yago3-10-quarter")], {})
     whole, part = group_tables(rows, "density", COMPLETION)
@@ -55,6 +66,7 @@ def test_what_is_printed_for_a_whole_graph_is_not_said_of_its_quarter() -> None:
     assert part.title == "yago3-10-quarter, 2 groups of 10 queries; printed: for the whole of yago3-10"
     column = part.headings.index("printed MRR")
     assert part.rows[0][column] == "0.383 ± 0.049"
+    assert part.rows[0][part.headings.index("MRR, tails only")] == "0.400"
     unshifted = no_shift_experiment.summarise([cell("yago3-10-quarter", "ncrl", 0, (0.2, 0.4))], {})
     (table,) = no_shift_experiment.tables(unshifted, {})
     assert table.title == "yago3-10-quarter; printed: for the whole of yago3-10"

@@ -41,12 +41,14 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
         "kinship": {"n3": 0.005, "dropout": 0.4},
         "family": {"n3": 0.01, "size": 100, "batch_size": 1024},
         "wn18rr": {"n3": 0.1, "negatives": 4000, "check_every": 2},
+        "fb15k-237": {"size": 100, "n3": 0.05, "negatives": 4000, "check_every": 2},
     },
     "complex": {
         "umls": {"n3": 0.005},
         "kinship": {"n3": 0.005},
         "family": {"n3": 0.01, "size": 100, "batch_size": 1024},
         "wn18rr": {"n3": 0.1, "negatives": 4000, "check_every": 2},
+        "fb15k-237": {"size": 100, "n3": 0.05, "negatives": 4000, "check_every": 2},
     },
     "rotate": {
         "umls": {"size": 100, "learning_rate": 0.02},

@@ -29,6 +29,7 @@ HEADINGS = (
     "Hits@1",
     "Hits@10",
     "MRR, kind ties",
+    "MRR, tails only",
     "printed MRR",
     "printed Hits@1",
     "printed Hits@10",
@@ -44,17 +45,25 @@ def summarise_groups(results: list[dict[str, Any]], own: Options) -> list[dict[s
     For each alignment of the clusters and each way to break ties: mean and worst over the groups, where the figures of
     a group are averaged over seeds; deviation: over the groups, for each seed, then averaged, so that it can be held
     against by_chance, the deviation of groups of the same sizes dealt out at random; groups: each one's figure;
-    by_seed: the mean over groups of each seed; over_seeds: its deviation.
+    by_seed: the mean over groups of each seed; over_seeds: its deviation. tails: MRR of all questions for tails alone,
+    which some published code asks.
     """
     rows = []
     for (graph, method), runs in grouped(results, "graph", "method").items():
         row: dict[str, Any] = {"graph": graph, "method": method, "seeds": [run["cell"]["seed"] for run in runs]}
+        row["tails"] = mrr_of_tails([run["result"] for run in runs])
         for align in ALIGNMENTS:
             found = [run["result"]["groups"][align] for run in runs]
             sizes = {name: group["n"] for name, group in found[0]["groups"].items()}
             row[align] = {form: _over_groups(found, form) for form in FORMS} | {"queries": sizes}
         rows.append(row)
     return rows
+
+
+def mrr_of_tails(runs: list[dict[str, Any]]) -> float | None:
+    """The mean over runs; None if one of them did not tell the two directions apart."""
+    told = [run["directions"]["tail"]["mrr"] for run in runs if "directions" in run]
+    return float(np.mean(told)) if len(told) == len(runs) else None
 
 
 def _over_groups(found: list[dict[str, Any]], form: str) -> dict[str, Any]:
@@ -125,6 +134,7 @@ def _line(row: dict[str, Any], align: str, printed: Printed | None) -> tuple[str
         _spread(honest["hits@1"]),
         _spread(honest["hits@10"]),
         _spread(kind["mrr"]),
+        f"{row['tails']:.3f}" if row["tails"] is not None else "",
         *_as_printed(printed),
         f"± {mrr['over_seeds']:.4f}" if mrr["over_seeds"] is not None else "",
     )
