@@ -14,7 +14,7 @@ from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
 
-CURVES = {"loss": "weighted cross-entropy", "dependence": "dependence, 1 is equal weights", "share": "effective share"}
+CURVES = {"loss": "weighted cross-entropy", "dependence": "dependence (equal = 1)", "share": "effective share"}
 EVERY = 5  # steps
 SHOWN = ("mean_before", "mean_after", "dependence", "share")
 
