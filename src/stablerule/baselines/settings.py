@@ -27,7 +27,7 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
         "umls": {"size": 64, "learning_rate": 0.001},
         "kinship": {"size": 64, "learning_rate": 0.002, "entity_bias": True},
         "family": {"size": 64, "learning_rate": 0.005},
-        "wn18rr": {"size": 64},
+        "wn18rr": {"size": 64, "learning_rate": 0.01, "most_queries": 20_000},
     },
     "transe": {
         "umls": {"norm": 1, "size": 25, "learning_rate": 0.003, "batch_size": 256},
