@@ -81,7 +81,7 @@ class NeuralReasoner(Reasoner):
 
     @property
     def _fused(self) -> bool | None:
-        """One pass over the parameters for a step instead of a dozen: tables of many entities learn twice as fast."""
+        """Whether a step is one pass over the parameters instead of a dozen: it counts where entities are many."""
         return True if self.device == "cpu" else None  # elsewhere torch knows better
 
     def _shown(self, scores: NDArray[np.floating]) -> NDArray[np.floating]:
