@@ -1,7 +1,8 @@
 """A document about experiments: the words are written by hand, tables and figures come from the cells.
 
 A comment <!-- table NAME TITLE --> and the next <!-- end --> hold the tables of an experiment whose title begins so,
-all without a title; <!-- figure NAME FIGURE --> one of its figures; <!-- missing NAME --> what has not been run yet.
+all without a title; <!-- table claims --> the claims of the paper, held against all experiments; <!-- figure NAME
+FIGURE --> one of the figures; <!-- missing NAME --> what has not been run yet.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from stablerule.errors import InputError, closest
 from stablerule.experiments.cells import read_folder
+from stablerule.experiments.claims import CLAIMS, claims_table
 from stablerule.experiments.experiment import CACHE
 from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.reports.tables import markdown
@@ -38,6 +40,8 @@ class Results:
 
     def tables(self, name: str, title: str) -> str:
         """Return tables as Markdown; a text that says so where there are none."""
+        if name == CLAIMS:
+            return markdown([claims_table(self._rows)]).strip()
         spec, own = self._spec(name)
         found = [table for table in spec.tables(self._rows(name), own) if table.title.startswith(title)]
         return markdown(found).strip() if found else nothing(name, title)

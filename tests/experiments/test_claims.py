@@ -1,0 +1,122 @@
+"""Claims of the paper: the print and our runs go through the same counts."""
+
+from typing import Any
+
+import pytest
+
+from stablerule.experiments.claims import (
+    NOT_RUN,
+    RULES,
+    Figure,
+    Said,
+    against_ncrl,
+    ahead,
+    blanked,
+    calmer,
+    claims_table,
+    lost,
+    more_general,
+    of_groups,
+    of_print,
+    of_whole,
+    steadier,
+)
+from stablerule.experiments.printed import COMPLETION, Printed
+
+
+def group_row(graph: str, method: str, mean: float, deviation: float) -> dict[str, Any]:
+    return {
+        "graph": graph,
+        "method": method,
+        "density": {"realistic": {"mrr": {"mean": mean, "deviation": 9.0}}},
+        "arbitrary": {"realistic": {"mrr": {"mean": 9.0, "deviation": deviation}}},
+    }
+
+
+def test_a_printed_figure_is_a_share_and_a_missing_deviation_is_none() -> None:
+    found = of_print({"umls": {"ncrl": Printed(74.73, 0, 0, deviation=(3.98, 0, 0)), "drum": Printed(60.0, 0, 0)}})
+    assert found["umls"]["ncrl"].mrr == pytest.approx(0.7473)
+    assert found["umls"]["ncrl"].deviation == pytest.approx(0.0398)
+    assert found["umls"]["drum"].deviation == 0
+
+
+def test_groups_give_the_mean_by_density_and_the_deviation_of_clusters_as_they_come() -> None:
+    rows = [group_row("yago3-10-quarter", "drum", 0.4, 0.03), group_row("wn18rr-inductive", "drum", 0.5, 0.1)]
+    assert of_groups(rows) == {"yago3-10": {"drum": Figure(0.4, 0.03)}, "wn18rr": {"drum": Figure(0.5, 0.1)}}
+
+
+def test_without_a_shift_only_the_graphs_of_the_paper_count() -> None:
+    rows = [
+        {"graph": graph, "method": "drum", "realistic": {"mrr": 0.3}}
+        for graph in ("umls", "fb15k-237", "yago3-10-quarter")
+    ]
+    assert of_whole(rows) == {"fb15k-237": {"drum": Figure(0.3)}, "yago3-10": {"drum": Figure(0.3)}}
+
+
+def test_behind_is_told_with_its_sign_and_a_tie_is_not_ahead() -> None:
+    figures = {
+        "umls": {"stablerule": Figure(0.5), "ncrl": Figure(0.55), "rotate": Figure(0.9)},
+        "family": {"stablerule": Figure(0.5), "drum": Figure(0.5)},
+        "kinship": {"ncrl": Figure(0.5)},
+        "wn18rr": {"stablerule": Figure(0.5), "rotate": Figure(0.4)},
+    }
+    assert ahead(figures, RULES) == {"umls": Said("-.050 ncrl", holds=False), "family": Said("+.000 drum", holds=False)}
+
+
+def test_steadier_names_the_steadiest_other() -> None:
+    figures = {"umls": {"stablerule": Figure(0, 0.01), "drum": Figure(0, 0.02), "ncrl": Figure(0, 0.03)}}
+    assert steadier(figures) == {"umls": Said(".010, drum .020", holds=True)}
+
+
+def test_calmer_takes_means_and_needs_both_kinds() -> None:
+    figures = {
+        "umls": {"transe": Figure(0, 0.01), "rotate": Figure(0, 0.03), "drum": Figure(0, 0.02)},
+        "family": {"transe": Figure(0, 0.01)},
+    }
+    assert calmer(figures) == {"umls": Said(".020, rules .020", holds=False)}
+
+
+def test_lost_is_a_share_of_its_own_whole() -> None:
+    figures = {"umls": {"as printed": Figure(0.5), "as printed noback": Figure(0.51), "stablerule": Figure(0.8)}}
+    assert lost(figures, "noback", "as printed") == {"umls": Said("+2.0%", holds=False)}
+    assert lost(figures, "noback") == {}
+
+
+def test_more_general_counts_by_graph() -> None:
+    rows = [
+        {"graph": "family", "method": method, "kind": kind}
+        for method, kind in (("stablerule", "general"), ("stablerule", "one group"), ("ncrl", "some groups"))
+    ]
+    assert more_general(rows) == {"family": Said("1 of 2, ncrl 0", holds=True)}
+
+
+def test_blank_is_half_or_less() -> None:
+    def row(graph: str, after: float) -> dict[str, Any]:
+        found = {"ours": {"mean_before": 0.2, "mean_after": after}}
+        return {"graph": graph, "method": "stablerule", "correlations": found}
+
+    rows = [row("umls", 0.1), row("family", 0.11), {"graph": "umls", "method": "lengths in turn"}]
+    assert blanked(rows, "ours") == {
+        "umls": Said(".200 to .100", holds=True),
+        "family": Said(".200 to .110", holds=False),
+    }
+
+
+def test_seconds_need_both_learners() -> None:
+    assert against_ncrl({"stablerule": 10}) == {}
+    assert not against_ncrl({"stablerule": 1000, "ncrl": 445})["fb15k-237"].holds
+
+
+def test_before_any_run_the_print_stands_alone() -> None:
+    table = claims_table(lambda name: [])
+    assert table.headings[-len(COMPLETION) :] == tuple(COMPLETION)
+    holds = table.headings.index("holds")
+    assert {row[holds] for row in table.rows if row[1] != "printed"} == {NOT_RUN}
+    assert ("table 3: ahead of other learners of rules", "6 of 6") in {(row[0], row[holds]) for row in table.rows}
+
+
+def test_runs_fill_their_columns() -> None:
+    rows = {"completion": [group_row("umls", "stablerule", 0.9, 0.1), group_row("umls", "ncrl", 0.8, 0.2)]}
+    table = claims_table(lambda name: rows.get(name, []))
+    ours = dict(zip(table.headings, table.rows[1], strict=True))
+    assert (ours["umls"], ours["family"], ours["holds"]) == ("+.100 ncrl", "", "1 of 1")
