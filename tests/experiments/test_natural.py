@@ -13,7 +13,7 @@ from stablerule.errors import InputError
 from stablerule.experiments import natural
 from stablerule.experiments.bibliography import read_bibliography
 from stablerule.experiments.cells import Cell
-from stablerule.experiments.natural_experiment import figures, summarise, tables
+from stablerule.experiments.natural_experiment import country_name, figures, summarise, tables
 from stablerule.graph import Dataset
 
 COUNTRIES = ("AT", "BE", "CH", "DK", "EE", "FI")
@@ -82,6 +82,8 @@ def test_a_cell_has_figures_by_country_and_bodies(tmp_path: Path, monkeypatch: p
         "authors that a body of tabular links to the paper",
     ]
     assert made[0].rows[0][0] == "tabular"
+    assert set(made[0].headings) >= {country_name(name) for name in COUNTRIES[:5]}
+    assert set(made[1].headings) >= {country_name(name) for name in COUNTRIES[:5]}
     assert all(line[0].startswith("`wrote(Y, X) <- ") for line in made[1].rows)
     other = [one | {"cell": one["cell"] | {"graph": "aminer"}} for one in results]
     names = [drawing.name for drawing in figures(summarise([*results, *other], {}), {})]

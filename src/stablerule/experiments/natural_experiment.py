@@ -21,17 +21,28 @@ def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any
     for (graph, method), ran in grouped(results, "graph", "method").items():
         runs = [one["result"] for one in ran]
         names = list(runs[0]["groups"])
+        called = [country_name(name) for name in names]
         mrr = np.array([[run["groups"][name]["realistic"]["mrr"] for name in names] for run in runs]).mean(0)
         rows.append(
             {"graph": graph, "method": method, "seeds": len(runs)}
-            | {"countries": dict(zip(names, mrr.tolist(), strict=True))}
-            | {"mean": float(mrr.mean()), "deviation": float(mrr.std()), "worst": names[int(mrr.argmin())]}
-            | {"queries": {name: runs[0]["groups"][name]["n"] for name in names}}
+            | {"countries": dict(zip(called, mrr.tolist(), strict=True))}
+            | {"mean": float(mrr.mean()), "deviation": float(mrr.std()), "worst": called[int(mrr.argmin())]}
+            | {"queries": {short: runs[0]["groups"][name]["n"] for short, name in zip(called, names, strict=True)}}
             | {"optimistic": float(np.mean([run["whole"]["optimistic"]["mrr"] for run in runs]))}
             | {"seconds": float(np.mean([run["seconds"]["learn"] + run["seconds"]["rank"] for run in runs]))}
-            | {"ended_by": runs[0]["ended_by"], "coverage_of_bodies": runs[0]["coverage_of_bodies"]}
+            | {"ended_by": runs[0]["ended_by"]}
+            | {"coverage_of_bodies": [c | {"group": country_name(c["group"])} for c in runs[0]["coverage_of_bodies"]]}
         )
     return rows
+
+
+def country_name(entity: str) -> str:
+    """Return the name of a country, for people.
+
+    >>> country_name("country/united_states")
+    'United States'
+    """
+    return entity.rsplit("/", maxsplit=1)[-1].replace("_", " ").title()
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
