@@ -88,9 +88,9 @@ def test_losses() -> None:
     known = torch.tensor(
         [[[h, r, t] in edges_as_rows(edges) for t in range(graph.n_entities)] for h, r in queries[:, :2].tolist()]
     )
-    for options in ({}, {"hide_asked": True}):
-        net = network(graph, **options)
-        seen = edges.without(queries) if options else edges
+    for hidden in (False, True):
+        net = network(graph, hide_asked=hidden)
+        seen = edges.without(queries) if hidden else edges
         scores = plain_scores(net, queries[:, 0], queries[:, 1], seen)
         assert_near(net.loss(queries, edges), functional.cross_entropy(scores, queries[:, 2]))
         net.spare_known = True
@@ -100,6 +100,14 @@ def test_losses() -> None:
         net.loss_kind = "bce"
         expected = functional.binary_cross_entropy_with_logits(scores, known.to(scores))
         assert_near(net.loss(queries, edges), expected)
+
+
+def test_a_fact_that_is_asked_about_is_not_heard() -> None:
+    graph = random_graph(2)
+    edges = Edges.of(graph)
+    built = CompGCN(size=6)._build(graph.n_entities, graph.n_relations).eval()
+    queries = torch.stack([edges.heads, edges.relations, edges.tails], dim=1)[:1]
+    assert_near(built.loss(queries, edges), built.loss(queries, edges.without(queries)))
 
 
 def edges_as_rows(edges: Edges) -> list[list[int]]:

@@ -9,14 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Rule
 from stablerule.baselines import load_model
-from stablerule.baselines.attention_rules import read_bodies
+from stablerule.baselines.attention_rules import (
+    Bodies,
+    make_rules,
+    promising_pairs,
+    read_bodies,
+    turns,
+    without_turns,
+)
 from stablerule.baselines.drum import DRUM, DRUMNetwork
 from stablerule.baselines.edges import Edges
 from stablerule.baselines.neural_lp import NeuralLP, NeuralLPNetwork
 from stablerule.errors import OptionError
+from stablerule.paths.examples import ExampleFacts
 from tests.baselines.plain_spreading import plain_loss, plain_scores, random_attention
 from tests.worlds import random_graph
 
@@ -67,6 +77,74 @@ def test_a_narrow_beam_keeps_the_heaviest_bodies() -> None:
     assert few.steps[:5].tolist() == all_of_them.steps[:5].tolist()
     np.testing.assert_allclose(few.weights[:5], all_of_them.weights[:5], rtol=0.05)
     assert (np.diff(few.weights) <= 0).all()
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=9),
+    st.lists(st.integers(0, 9), min_size=1, max_size=9),
+    st.integers(1, 30),
+)
+def test_the_largest_products_are_among_the_promising_pairs(rows: list[int], columns: list[int], most: int) -> None:
+    first, second = (np.array(sorted(row, reverse=True)) for row in (rows, columns))
+    i, j = promising_pairs(len(first), len(second), most)
+    found = np.sort(first[i] * second[j])[::-1][:most]
+    assert found.tolist() == np.sort(np.outer(first, second).ravel())[::-1][:most].tolist()
+
+
+def test_turns_are_counted_as_walks_are() -> None:
+    graph = random_graph(9, relations=3)
+    edges = Edges.of(graph)
+    for relation, share in enumerate(turns(graph).tolist()):
+        there_and_back = walks((relation, (relation + 3) % 6), edges)
+        assert share == pytest.approx(float(there_and_back.diagonal().sum() / there_and_back.sum()))
+
+
+def test_a_body_gets_the_weight_of_others_that_turn() -> None:
+    r, s, back = 0, 1, 2  # of two relations; 2 is the inverse of 0
+    steps = np.array([[r, back, s], [r, back, r], [s, -1, -1], [r, back, -1]])
+    found = without_turns(Bodies(steps, np.array([0.4, 0.2, 0.1, 0.3])), np.array([0.5, 1.0, 0.25, 1.0]))
+    by_body = {tuple(step for step in body if step >= 0): weight for body, weight in zip(*found, strict=True)}
+    assert by_body == pytest.approx(
+        {
+            (r, back, s): 0.4,
+            (r, back, r): 0.2,
+            (s,): 0.1 + 0.4 * 0.5,
+            (r, back): 0.3,
+            (r,): 0.2 * 0.5,
+            (): 0.15,
+        }
+    )
+    alone = Bodies(np.array([[r]]), np.ones(1))
+    assert without_turns(alone, np.ones(4)).weights.tolist() == [1.0]
+
+
+def test_walks_there_and_back_and_there_again_are_told_as_one_step() -> None:
+    """Attention that has to take three steps, where there is one to go."""
+    facts = [fact for i in range(9) for fact in ((f"a{i}", "likes", f"b{i}"), (f"a{i}", "adores", f"b{i}"))]
+    graph = Dataset.from_names("fans", train=facts).graph
+    likes, adores = (graph.vocabulary.relation_id(name) for name in ("likes", "adores"))
+    operators, memory = np.zeros((4, 1, 3, 5)), np.tile(np.eye(4), (4, 1, 1, 1))
+    operators[:, 0, (0, 1, 2), (likes, graph.inverse(likes), likes)] = 1.0
+    rules = make_rules(
+        graph, operators, memory, examples=ExampleFacts.all_of(graph), least=0.01, most=10, budget=None, seed=0
+    )
+    (only,) = rules.filter(head_relation="adores")
+    assert only.rule == Rule("adores", ("likes",))
+    assert (only.support, only.score) == (9, 1.0)
+    assert adores != likes
+
+
+def test_a_light_rule_is_kept_where_the_heavy_one_leads_nowhere() -> None:
+    facts = [(f"a{i}", "likes", f"b{i}") for i in range(20)] + [(f"a{i}", "adores", f"b{i}") for i in range(20)]
+    facts += [("x", "avoids", "y")]
+    graph = Dataset.from_names("fans", train=facts).graph
+    likes, avoids, adores = (graph.vocabulary.relation_id(name) for name in ("likes", "avoids", "adores"))
+    operators, memory = np.zeros((6, 1, 1, 7)), np.tile(np.eye(2), (6, 1, 1, 1))
+    operators[adores, 0, 0, [likes, avoids]] = 0.001, 0.999
+    rules = make_rules(
+        graph, operators, memory, examples=ExampleFacts.all_of(graph), least=0.01, most=10, budget=None, seed=0
+    )
+    assert {scored.rule.body for scored in rules} == {("likes",), ("avoids",)}
 
 
 @BOTH

@@ -54,6 +54,20 @@ def test_models_that_pass_messages_or_normalise_are_kept_as_well(name: str, tmp_
     assert list(load_model(tmp_path / "kept").answer(queries, graph=GRAPH)) == list(model.answer(queries))
 
 
+def test_messages_do_not_come_from_facts_that_judge() -> None:
+    model = Pykeen(model="RGCN", **SMALL).fit(GRAPH)
+    heard = {tuple(row) for row in model.network_.facts.tolist()}
+    assert heard < {tuple(row) for row in GRAPH.triples.rows.tolist()}
+    assert len(heard) == GRAPH.n_facts - int(0.05 * GRAPH.n_facts)
+    judged = GRAPH.triples.take(np.array([0, 1]))
+    assert len(Pykeen(model="RGCN", **SMALL).fit(GRAPH, judged).network_.facts) == GRAPH.n_facts
+
+
+def test_what_pykeen_remarks_is_kept_from_the_user(caplog: pytest.LogCaptureFixture) -> None:
+    Pykeen(model="RGCN", **SMALL).fit(GRAPH)
+    assert not [record for record in caplog.records if record.name.startswith("pykeen")]
+
+
 @pytest.mark.parametrize("loop", ["slcwa", "lcwa"])
 @pytest.mark.parametrize("step", [1, 100])
 def test_heads_are_asked_for_by_pykeens_head_prediction(loop: str, step: int) -> None:

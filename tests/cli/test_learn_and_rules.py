@@ -47,6 +47,38 @@ def test_learn_says_its_plan_and_keeps_the_model(data: Path, tmp_path: Path) -> 
     assert os.listdir(tmp_path) == ["m"]
 
 
+@pytest.mark.parametrize(
+    ("words", "said", "unsaid"),
+    [
+        (["--method", "drum"], "max_length=2, epochs=12", "zzz"),
+        (["--method", "drum", "--max-length", "3"], "epochs=12", "max_length"),  # what is asked for goes first
+        (["--method", "drum", "--set", "max_length=3"], "epochs=12", "max_length"),
+        (["--method", "ncrl"], "learning_rate=0.02", "zzz"),
+        (["--method", "ncrl", "--set", "variant=faithful"], "umls", "settings for"),  # it has its own
+    ],
+)
+def test_settings_of_a_known_graph_are_said(words: list[str], said: str, unsaid: str, tmp_path: Path) -> None:
+    write_dataset(households(families=2, seed=0).dataset, tmp_path / "umls")
+    result = run("learn", tmp_path / "umls", *words, "--dry-run")
+    assert result.exit_code == 0, result.output
+    assert said in result.stderr
+    assert unsaid not in result.stderr
+
+
+def test_a_length_for_what_has_none_is_refused(data: Path, tmp_path: Path) -> None:
+    assert "no option 'max_length'" in fails(
+        "learn", data, "-o", tmp_path / "m", "--method", "transe", "--max-length", "3"
+    )
+
+
+@pytest.mark.parametrize("method", ["popularity", "rotate", "tabular"])
+def test_a_budget_must_be_one(method: str, data: Path, tmp_path: Path) -> None:
+    for minutes in ("-1", "nan"):
+        said = fails("learn", data, "-o", tmp_path / "m", "--method", method, "--minutes", minutes)
+        assert "'minutes' must be a number from 0 on" in said
+    assert not (tmp_path / "m").exists()
+
+
 def test_dry_run_says_the_plan_and_writes_nothing(data: Path, tmp_path: Path) -> None:
     result = run("learn", data, "-o", tmp_path / "m", "--dry-run", "--preset", "yago3-10")
     assert result.exit_code == 0

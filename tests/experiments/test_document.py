@@ -69,8 +69,8 @@ def test_a_mark_without_an_end_swallows_nothing(results: Results, tmp_path: Path
 
 def test_what_is_missing_is_listed(results: Results, tmp_path: Path) -> None:
     told = fill("<!-- missing rule-budget -->\n<!-- end -->", results, tmp_path)
-    assert "- kinship: all" in told
-    assert "- umls: stablerule, nodecor" in told
+    assert "- kinship, wn18rr, fb15k-237, yago3-10-quarter: all" in told
+    assert "- umls, family: stablerule, nodecor" in told
     assert "tabular" not in told
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from stablerule.experiments import ablation_experiment, methods_experiment, no_shift_experiment
 from stablerule.experiments.group_tables import group_tables, summarise_groups
+from stablerule.experiments.inductive_experiment import ON_NEW_ENTITIES
 from stablerule.experiments.printed import COMPLETION
 
 
@@ -103,3 +104,13 @@ def test_methods_are_shown_with_their_first_seed() -> None:
     (table,) = methods_experiment.tables(methods_experiment.summarise(results, {}), {})
     seed = table.headings.index("seed")
     assert [(row[0], row[1], row[seed]) for row in table.rows] == [("rlogic", "0.400", "4"), ("ncrl", "0.300", "1")]
+
+
+def test_versions_stand_side_by_side_and_what_was_not_run_is_empty() -> None:
+    ran = [("wn18rr_v1", "drum"), ("wn18rr_v3", "tabular"), ("geography-inductive", "drum")]
+    rows = summarise_groups([cell(graph, method, 0, (0.4, 0.6)) for graph, method in ran], {})
+    overview, *others = ON_NEW_ENTITIES.tables(rows, {"align": "density"})
+    assert overview.title == "MRR on the versions of wn18rr"
+    assert overview.headings == ("method", "wn18rr_v1", "wn18rr_v2", "wn18rr_v3", "wn18rr_v4")
+    assert set(overview.rows) == {("drum", "0.500 ± 0.100", "", "", ""), ("tabular", "", "", "0.500 ± 0.100", "")}
+    assert len(others) == len(rows)  # no version of the other graph was run

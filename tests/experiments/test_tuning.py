@@ -14,6 +14,7 @@ from stablerule import Dataset, households, write_dataset
 from stablerule.baselines import settings
 from stablerule.cli.main import app
 from stablerule.errors import InputError, MissingExtra, OptionError, ReadError
+from stablerule.experiments import tuning
 from stablerule.experiments.tuning import halve, tune
 
 WORLD = households(families=6, seed=0).dataset
@@ -61,10 +62,39 @@ def test_settings_that_fail_are_told_and_the_rest_goes_on(monkeypatch: pytest.Mo
     monkeypatch.setitem(settings.SPACES, "tabular", {"max_length": [2, 99]})
     found = tune("tabular", WORLD, trials=6, fixed=QUICK)
     assert any(trial.mrr is None and "max_length" in str(trial.error) for trial in found.trials)
-    assert found.best.options["max_length"] == 2
-    monkeypatch.setitem(settings.SPACES, "tabular", {"max_length": [99]})
-    with pytest.raises(InputError, match="No trial came to an end"):
+    assert found.best.options["max_length"] in (2, 3)  # 3 is the default, which comes first
+    monkeypatch.setattr(tuning, "evaluate", _out_of_memory)
+    with pytest.raises(InputError, match="No trial came to an end. The first failed by: full"):
         _ = tune("tabular", WORLD, trials=2, fixed=QUICK).best
+
+
+def _out_of_memory(*_: Any, **__: Any) -> None:
+    raise MemoryError("full")
+
+
+def test_the_first_trial_has_all_settings_of_the_graph_and_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = {"smoothing": 0.5, "walks": 4000, "max_length": 1, "constants": False}  # 0.5 is not in the space
+    monkeypatch.setitem(settings.SETTINGS, "tabular", {WORLD.name: usual})
+    fixed = {"aggregation": "max_plus"}
+    first, second = tune("tabular", WORLD, trials=2, fixed=fixed, kept=tmp_path / "t.json").trials
+    assert first.options == usual | fixed | {"seed": 0}
+    assert {name: second.options[name] for name in ("walks", "constants")} == {"walks": 4000, "constants": False}
+    more = tune("tabular", WORLD, trials=4, fixed=fixed, kept=tmp_path / "t.json", resume=True).trials
+    assert all(trial.options["smoothing"] >= 1 for trial in more[1:])
+    own = tune("tabular", WORLD, trials=1, fixed=fixed | {"walks": 3000}).trials[0]
+    assert own.options["walks"] == 3000
+
+
+def test_an_option_that_is_none_is_told_before_any_trial() -> None:
+    with pytest.raises(OptionError, match="Closest: 'walks'"):
+        tune("tabular", WORLD, trials=2, fixed={"walk": 5000})
+    with pytest.raises(OptionError, match="max_length"):
+        tune("tabular", WORLD, trials=2, fixed=QUICK | {"max_length": 99})
+    for minutes in (-1.0, float("nan")):
+        with pytest.raises(OptionError, match="'minutes' must be a number from 0 on"):
+            tune("tabular", WORLD, trials=2, minutes=minutes)
 
 
 def test_a_budget_ends_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -45,13 +46,28 @@ def _read_chain(a: NDArray[np.float64], b: NDArray[np.float64], beam: int) -> Bo
     values = [Bodies(np.full((1, length), -1), np.ones(1))]  # of u_0 .. u_t
     for t in range(length):
         taken = _add_up(list(zip(values, b[t, : t + 1].tolist(), strict=True)), beam)
-        weights = np.outer(taken.weights, a[t, :relations]).ravel()
+        attention = np.argsort(-a[t, :relations], kind="stable")
+        begun, step = promising_pairs(len(taken.weights), relations, beam)
+        weights = taken.weights[begun] * a[t, attention[step]]
         heavy = _heaviest(weights, beam)
-        beginnings, walked = taken.steps[heavy // relations], (taken.steps >= 0).sum(1)[heavy // relations]
-        beginnings[np.arange(len(heavy)), walked] = heavy % relations  # at most t steps are walked: there is room
+        beginnings, walked = taken.steps[begun[heavy]], (taken.steps >= 0).sum(1)[begun[heavy]]
+        beginnings[np.arange(len(heavy)), walked] = attention[step[heavy]]  # at most t steps are walked: there is room
         further = Bodies(beginnings, weights[heavy])
         values.append(_add_up([(further, 1.0), (taken, float(a[t, relations]))], beam))
     return _add_up(list(zip(values, b[length].tolist(), strict=True)), beam)
+
+
+@lru_cache(maxsize=64)
+def promising_pairs(rows: int, columns: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return places (i, j) among which the `most` largest products are, of two rows that begin with their largest.
+
+    The product at (i, j) is at most as large as all at places not behind it, (i + 1) * (j + 1) of them with itself.
+
+    >>> [place.tolist() for place in promising_pairs(3, 3, 4)]
+    [[0, 0, 0, 1, 1, 2], [0, 1, 2, 0, 1, 0]]
+    """
+    i, j = np.nonzero(np.multiply.outer(np.arange(1, rows + 1), np.arange(1, columns + 1)) <= most)
+    return i, j
 
 
 def _heaviest(weights: NDArray[np.float64], most: int) -> NDArray[np.int64]:
@@ -72,6 +88,46 @@ def _add_up(parts: list[tuple[Bodies, float]], most: int) -> Bodies:
     return Bodies(distinct[order], sums[order])
 
 
+def turns(graph: Graph) -> NDArray[np.float64]:
+    """Say which share of the walks along a relation and back by its inverse end where they began: (2R,).
+
+    >>> from stablerule import Dataset
+    >>> turns(Dataset.from_names("cities", train=[("Bonn", "in", "Germany"), ("Kiel", "in", "Germany")]).graph).tolist()
+    [0.5, 1.0]
+    """
+    ends = graph.edge_relations.astype(np.int64) * graph.n_entities + graph.edge_tails
+    places, arriving = np.unique(ends, return_counts=True)
+    relations, count = places // graph.n_entities, 2 * graph.n_relations
+    walks = np.bincount(relations, arriving**2, count)  # from each that arrives, to each that has arrived there
+    return np.bincount(relations, arriving, count) / np.maximum(1, walks)
+
+
+def without_turns(found: Bodies, turning: NDArray[np.float64]) -> Bodies:
+    """Add bodies without the steps there and back that others take.
+
+    Mass flows along walks that turn, x to y to x to z, while a rule passes no entity twice: what it says of z is said
+    by the body without the turn. This one gets the weight of the other, by the share of walks that do turn (2R,).
+    """
+    relations = len(turning) // 2
+    parts, rest = [(found, 1.0)], found
+    while len(rest.steps):
+        shorter, weights = [], []
+        before = np.zeros(len(rest.steps), bool)
+        for at in range(rest.steps.shape[1] - 1):
+            there, back = rest.steps[:, at], rest.steps[:, at + 1]
+            turns_here = (there >= 0) & (back >= 0) & (back == (there + relations) % (2 * relations))
+            turn = np.flatnonzero(turns_here & ~before)  # there, back and there: one step is left either way
+            before = turns_here
+            left = np.delete(rest.steps[turn], (at, at + 1), axis=1)
+            shorter.append(np.pad(left, ((0, 0), (0, 2)), constant_values=-1))
+            weights.append(rest.weights[turn] * turning[there[turn]])
+        if not shorter:
+            break
+        rest = Bodies(np.concatenate(shorter), np.concatenate(weights))
+        parts.append((rest, 1.0))
+    return _add_up(parts, sum(len(part.steps) for part, _ in parts))
+
+
 def make_rules(
     graph: Graph,
     operators: NDArray[np.float64],
@@ -85,12 +141,14 @@ def make_rules(
 ) -> RuleSet:
     """Make rules of the attention for all 2R relations, (2R, C, ...), and measure them on the graph.
 
-    least: of the heaviest rule of the relation, what a rule must weigh; most: rules for each relation. Bodies that link
-    nobody in the graph are left out before, and so is r <- r: they may weigh much, as nothing speaks against them.
+    least: of the heaviest rule of the relation, what a rule must weigh; or of the one with the most credit, its weight
+    times the facts that it leads to, what its credit must be. Since mass is divided by its sum at every step, a light
+    rule decides wherever the heavy ones lead nowhere. most: rules for each relation. Bodies that link nobody in the
+    graph are left out before, and so is r <- r: they may weigh much, as nothing speaks against them.
     """
-    heads, bodies, weights = [], [], []
+    heads, bodies, weights, turning = [], [], [], turns(graph)
     for head, attention in enumerate(zip(operators, memory, strict=True)):
-        found = read_bodies(*attention, BEAM * most)
+        found = without_turns(read_bodies(*attention, BEAM * most), turning)
         itself = (found.steps[:, 0] == head) & (found.steps[:, 1:] < 0).all(1)
         said = np.flatnonzero((found.steps[:, 0] >= 0) & ~itself)[: MEASURED * most]
         heads.append(np.full(len(said), head))
@@ -102,6 +160,6 @@ def make_rules(
     )
     columns = {name: pl.Series(column) for name, column in numbers.items() if name != "heads_tried"}
     frame = rule_frame(graph, all_bodies, all_heads).with_columns(score=pl.Series(np.concatenate(weights)), **columns)
-    firing = RuleSet.from_frame(frame.filter(pl.col("body_count") > 0)).top_per_relation(most).to_frame()
-    heavy = pl.col("score") >= least * pl.col("score").max().over("head_relation")
-    return RuleSet.from_frame(firing.filter(heavy))
+    weight, credit = pl.col("score"), pl.col("score") * pl.col("support")
+    telling = pl.any_horizontal(much >= least * much.max().over("head_relation") for much in (weight, credit))
+    return RuleSet.from_frame(frame.filter(pl.col("body_count") > 0).filter(telling)).top_per_relation(most)

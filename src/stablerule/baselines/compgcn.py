@@ -196,8 +196,7 @@ class CompGCN(NeuralReasoner):
 
     loss: "softmax" is the cross-entropy of the answer among all entities, where `spare_known` leaves other known
     answers out; "bce" asks for all known answers at once, as the authors do. hide_asked: leaves the facts of a batch
-    out of the graph; other than for NBFNet, whose paths would lead straight to the answer, it makes no difference here
-    (UMLS, Kinship: within 0.01), and is slower.
+    out of the graph, so that no answer is heard before it is asked for; the authors do not.
 
     What differs: the loss, since a softmax learns better and faster on small graphs; and after the filters of
     ConvE, a row is normalised by itself, so that a batch may be a single query.
@@ -221,7 +220,7 @@ class CompGCN(NeuralReasoner):
         loss: Literal["softmax", "bce"] = "softmax",
         spare_known: bool = False,
         dropout: float = 0.3,
-        hide_asked: bool = False,
+        hide_asked: bool = True,
         epochs: int = 200,
         batch_size: int = 256,
         learning_rate: float = 0.001,

@@ -60,8 +60,8 @@ class DifferentiableReasoner(NeuralReasoner):
     """Answers by its attention, and shows it as rules: `rules`, `explain` and `why_not` are about these.
 
     The score of a rule is its weight, the product of the attentions along its body. Rules add up to the score but for
-    three things: only the heaviest are kept, mass is divided by its sum at every step, and a rule does not pass an
-    entity twice.
+    three things: only those that matter are kept, mass is divided by its sum at every step, and a rule does not pass an
+    entity twice (what walks that turn back say is said, in the mean, by the body without the turn).
     """
 
     network_: AttentionScorer

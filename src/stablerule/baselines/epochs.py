@@ -36,18 +36,36 @@ class Course:
 
 
 class BestSoFar:
-    """A network that is learning, as it was when valid facts liked it best."""
+    """A network that is learning, as it was when valid facts liked it best.
 
-    def __init__(self, network: nn.Module, judge: Callable[[], float], course: Course) -> None:
-        self._network, self._judge, self._course = network, judge, course
+    Under a deadline the time that it takes to look at valid facts is kept back for the last look, and measured once
+    before learning begins.
+    """
+
+    def __init__(self, network: nn.Module, judge: Callable[[], float], course: Course, deadline: Deadline) -> None:
+        self._network, self._judge, self._course, self._deadline = network, judge, course, deadline
         self._state: dict[str, Tensor] = {}
+        self._looking = 0.0  # seconds of a look
         self.without_gain = 0
+        if deadline.limited and not deadline.passed:
+            self._judged()
 
-    def look(self) -> None:
-        """Judge the network after the last epoch of the course, and keep it if it is the best so far."""
+    @property
+    def out_of_time(self) -> bool:
+        """Whether there is time for one last look, and for nothing else."""
+        return self._deadline.left <= self._looking
+
+    def _judged(self) -> float:
+        began = time.perf_counter()
         self._network.eval()
         mrr = self._judge()
         self._network.train()
+        self._looking = time.perf_counter() - began
+        return mrr
+
+    def look(self) -> None:
+        """Judge the network after the last epoch of the course, and keep it if it is the best so far."""
+        mrr = self._judged()
         self._course.epochs[-1]["valid_mrr"] = mrr
         self.without_gain += 1
         if mrr > self._course.best_mrr + 1e-4 or not self._state:
@@ -83,7 +101,7 @@ def run_epochs(
     clip: the largest length of a gradient.
     """
     course, began = Course(), time.perf_counter()
-    best = BestSoFar(network, judge, course)
+    best = BestSoFar(network, judge, course, deadline)
     network.train()
     batches = math.ceil(len(queries) / batch_size)
     with progress_bar("learning", epochs * batches) as advance, interrupt_later() as interrupted:
@@ -98,8 +116,8 @@ def run_epochs(
                 optimizer.step()
                 total, seen = total + float(loss.detach()) * len(rows), seen + len(rows)
                 advance(1, f"epoch {epoch}  loss {total / seen:.3f}  valid MRR {max(course.best_mrr, 0):.3f}")
-                if deadline.passed or interrupted():
-                    course.ended_by = "minutes" if deadline.passed else "interrupt"
+                if best.out_of_time or interrupted():
+                    course.ended_by = "minutes" if best.out_of_time else "interrupt"
                     break
             course.epochs.append({"loss": total / seen, "seconds": round(time.perf_counter() - began, 2)})
             ended = course.ended_by != "epochs"

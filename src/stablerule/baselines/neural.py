@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MOST_JUDGED = 1000  # valid facts that an epoch is judged on, unless the learner says otherwise
 HELD_OUT = 0.05  # of the facts, to judge an epoch by where there are no valid facts
+FIRST_FEW = 2  # queries
 TRAINING_SHARE = 0.95  # of the minutes: what comes after learning takes a little, too
 
 
@@ -76,6 +77,9 @@ class NeuralReasoner(Reasoner):
     def _build(self, entities: int, relations: int) -> Scorer:
         """Make the network, with starting values from torch's own generator, which `fit` has seeded."""
 
+    def _look_at(self, edges: Edges) -> None:  # most networks are made without
+        """Hear, before the network is built, along which edges it will learn."""
+
     def _optimizer(self, network: Scorer) -> torch.optim.Optimizer:
         return torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=self._fused)
 
@@ -91,16 +95,17 @@ class NeuralReasoner(Reasoner):
         return shares
 
     def plan_lines(self, graph: Graph) -> list[str]:
-        """Say what `fit` would do on a graph, and what it would cost, by doing one batch."""
+        """Say what `fit` would do on a graph, and what it would cost, by doing a batch."""
         self.check_options()
         queries, edges = _both_ways(graph.triples, graph), Edges.of(graph, self.device)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             network = self._build(graph.n_entities, graph.n_relations).to(self.device).train()
             rows = torch.randperm(len(queries))[: self.batch_size]
-            began = time.perf_counter()
-            network.loss(queries[rows].to(self.device), edges).backward()  # type: ignore[no-untyped-call]
-            seconds = time.perf_counter() - began
+            for some in (rows[:FIRST_FEW], rows):  # the first time, kernels are compiled and tables made
+                began = time.perf_counter()
+                network.loss(queries[some].to(self.device), edges).backward()  # type: ignore[no-untyped-call]
+                seconds = time.perf_counter() - began
         batches = -(-len(queries) // self.batch_size)
         numbers = sum(p.numel() for p in network.parameters())
         most = "" if self.minutes is None else f", {self.minutes:g} minutes at most"
@@ -124,6 +129,7 @@ class NeuralReasoner(Reasoner):
         training = Deadline(None if self.minutes is None else deadline.left * TRAINING_SHARE / 60)
         with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
             torch.manual_seed(self.seed)
+            self._look_at(edges)
             network = self._build(graph.n_entities, graph.n_relations).to(self.device)
             course = self._train(
                 network,
@@ -233,6 +239,8 @@ class NeuralReasoner(Reasoner):
     def _check_options(self) -> None:
         super()._check_options()
         self._at_least(1, "epochs", "batch_size", "patience", "check_every")
+        if self.clip is not None and not self.clip > 0:
+            raise OptionError(f"Argument 'clip' of {type(self).__name__} must be above 0, or None, got {self.clip}.")
         if not 0 < self.learning_rate < 10:
             name = type(self).__name__
             raise OptionError(f"Argument 'learning_rate' of {name} must be above 0, got {self.learning_rate}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 import warnings
 from contextlib import contextmanager, suppress
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
     from stablerule.baselines.edges import Edges
     from stablerule.graph import Graph, Triples
-    from stablerule.paths.examples import ExampleFacts
     from stablerule.reasoning.deadline import Deadline
     from stablerule.reasoning.folder import SavedModel
 
@@ -188,17 +188,18 @@ class Pykeen(NeuralReasoner):
         self.seed = seed
 
     def plan_lines(self, graph: Graph) -> list[str]:
-        """Say what `fit` would do on a graph, and what it would cost, by doing two batches."""
+        """Say what `fit` would do on a graph, and what it would cost, by doing a few batches."""
         self.check_options()
         facts = _rows(graph.triples)
         with torch.random.fork_rng(devices=[]), _quiet(), TemporaryDirectory() as folder:
             torch.manual_seed(self.seed)
             model = self._model(facts, graph.n_entities, graph.n_relations).to(self.device)
             factory, size = self._factory(facts, model), self._batch_size(facts)
-            began = time.perf_counter()
-            self._loop(model, factory).train(
-                factory, batch_size=size, only_size_probing=True, checkpoint_directory=folder, pin_memory=False
-            )
+            for _ in range(2):  # the first time, much is made ready
+                began = time.perf_counter()
+                self._loop(model, factory).train(
+                    factory, batch_size=size, only_size_probing=True, checkpoint_directory=folder, pin_memory=False
+                )
             seconds = (time.perf_counter() - began) / 2
         batches = -(-self._examples(facts) // size)
         most = "" if self.minutes is None else f", {self.minutes:g} minutes at most"
@@ -207,9 +208,9 @@ class Pykeen(NeuralReasoner):
             f"up to {self.epochs:,} epochs of {batches:,} batches, about {duration(batches * seconds)} each{most}",
         ]
 
-    def _fit(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> None:
-        self.facts_ = _rows(graph.triples)
-        super()._fit(graph, valid, examples, deadline)
+    def _look_at(self, edges: Edges) -> None:
+        rows = torch.stack([edges.heads, edges.relations, edges.tails], dim=1)
+        self.facts_ = rows[edges.relations < edges.n_relations].to("cpu", torch.int32)
 
     def _build(self, entities: int, relations: int) -> PykeenScorer:
         with _quiet():
@@ -222,15 +223,15 @@ class Pykeen(NeuralReasoner):
         facts = queries[: len(queries) // 2]
         factory = self._factory(facts, model)
         course, began = Course(), time.perf_counter()
-        best = BestSoFar(network, judge, course)
         with (
             progress_bar("learning", self.epochs) as advance,
             interrupt_later() as interrupted,
             TemporaryDirectory() as folder,  # it makes one in the home folder otherwise
             _quiet(),
         ):
+            best = BestSoFar(network, judge, course, deadline)
             watch = _Watch(
-                best, course, self, lambda: "minutes" if deadline.passed else "interrupt" if interrupted() else None
+                best, course, self, lambda: "minutes" if best.out_of_time else "interrupt" if interrupted() else None
             )
             watch.advance = advance
             try:
@@ -339,6 +340,12 @@ def _rows(facts: Triples) -> Tensor:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """What PyKEEN does in a way that torch or PyKEEN itself would warn about is not the user's affair."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    log = logging.getLogger("pykeen")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)

@@ -5,7 +5,12 @@ A graph that is not named has the defaults of the method. Every figure in the do
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OUR_VARIANT = "fixed"  # of methods that have one as published, too
 
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     # method: {graph: {option: value}}
@@ -120,10 +125,19 @@ SPACES: dict[str, Space] = {
 }
 
 
-def settings_for(method: str, graph: str) -> dict[str, Any]:
+def settings_for(method: str, graph: str, asked: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the settings of a method for a graph by its name; none is the method's defaults.
+
+    asked: options that the user chose. Settings were chosen for our variant of a method, and another one, such as NCRL
+    as it was published, has its own.
 
     >>> settings_for("tabular", "my own graph")
     {}
+    >>> settings_for("ncrl", "kinship")
+    {'steps': 400, 'rules_per_relation': 400}
+    >>> settings_for("ncrl", "kinship", {"variant": "faithful"})
+    {}
     """
+    if (asked or {}).get("variant", OUR_VARIANT) != OUR_VARIANT:
+        return {}
     return dict(SETTINGS.get(method, {}).get(graph.lower(), {}))

@@ -21,9 +21,9 @@ from stablerule.io import check_place
 from stablerule.learning import StableRule
 from stablerule.learning.presets import preset as preset_options
 from stablerule.reasoning import Reasoner, RuleReasoner
+from stablerule.reasoning.deadline import check_minutes
 from stablerule.shifts.splits import read_examples
 
-LONGEST = 3
 LAPTOP = "laptop"
 SPELLED = {"true": True, "false": False, "none": None}
 
@@ -44,7 +44,7 @@ def learn(
     open_data: Callable[[], Dataset],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the model.")] = None,
     method: Annotated[str, typer.Option(help="How to learn; --list shows all methods.")] = "stablerule",
-    max_length: Annotated[int, typer.Option(help="Longest rule body.")] = LONGEST,
+    max_length: Annotated[int | None, typer.Option(help="Longest rule body; 3 for most methods.")] = None,
     preset: Annotated[str, typer.Option(help="laptop, or a graph of the paper for its hyper-parameters.")] = LAPTOP,
     seed: Annotated[int, typer.Option(help="Same seed, same rules.")] = 0,
     option: Annotated[
@@ -71,10 +71,11 @@ def learn(
         output = _free_place(output, resume=resume, overwrite=overwrite)
     dataset = open_data()
     _say(f"{plain(repr(dataset))}")
-    if preset == LAPTOP and (usual := settings_for(method, dataset.name)):
+    if preset == LAPTOP and (usual := settings_for(method, dataset.name, asked)):
         model = _make(method, preset, usual | asked)
         model.check_options()
-        _say(f"  settings for {dataset.name}: {', '.join(f'{name}={value}' for name, value in usual.items())}")
+        kept = {name: value for name, value in usual.items() if name not in asked}
+        _say(f"  settings for {dataset.name}: {', '.join(f'{name}={value}' for name, value in kept.items())}")
     for line in model.plan_lines(dataset.graph):
         _say(f"  {plain(line)}")
     taught = None if examples is None else read_examples(examples, dataset)
@@ -109,14 +110,16 @@ def learn(
     _say(f"{'Look at them with: stablerule rules' if explains else 'Ask it with: stablerule ask'} {plain(str(output))}")
 
 
-def _common(method: str, max_length: int, seed: int, minutes: float | None) -> dict[str, Any]:
+def _common(method: str, max_length: int | None, seed: int, minutes: float | None) -> dict[str, Any]:
     """The options with names of their own, those that were given; not every method has a longest body."""
     _check_method(method)
     options: dict[str, Any] = {"seed": seed}
-    if max_length != LONGEST:
+    if max_length is not None:
         options["max_length"] = max_length
-    if minutes is not None and "minutes" in MODELS[method].option_names():  # what takes no time needs no budget
-        options["minutes"] = minutes
+    if minutes is not None:
+        check_minutes(minutes)
+        if "minutes" in MODELS[method].option_names():  # what takes no time needs no budget
+            options["minutes"] = minutes
     return options
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -56,15 +57,16 @@ class Results:
         return found[0] if found else None
 
     def missing(self, name: str) -> str:
-        """List the methods that have not been run with any seed, graph by graph."""
+        """List the methods that have not been run with any seed; graphs that lack the same stand together."""
         spec, own = self._spec(name)
         there = spec.own(read_folder(self.folder / spec.folder), own)
         ran = {(one["cell"]["graph"], one["cell"]["method"]) for one in there}
-        lines = []
+        lacking: dict[str, list[str]] = defaultdict(list)
         for graph in spec.graphs:
             absent = [method for method in spec.methods if (graph, method) not in ran]
             if absent:
-                lines.append(f"- {graph}: {'all' if len(absent) == len(spec.methods) else ', '.join(absent)}")
+                lacking["all" if len(absent) == len(spec.methods) else ", ".join(absent)].append(graph)
+        lines = [f"- {', '.join(graphs)}: {absent}" for absent, graphs in lacking.items()]
         return "Not run yet:\n\n" + "\n".join(lines) if lines else "All methods have been run on all graphs."
 
     def path_of(self, name: str, which: str) -> Path:

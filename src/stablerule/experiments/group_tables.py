@@ -90,13 +90,11 @@ def group_tables(
     rows: list[dict[str, Any]],
     align: str,
     printed: Mapping[str, Mapping[str, Printed]],
-    absent: tuple[str, ...] = (),
     names: Mapping[str, str] = PAPER_NAMES,
 ) -> list[Table]:
     """Return a table for each graph, the best mean first.
 
-    printed: what stands in the paper, by graph and method; absent: methods that can't do it, shown with dashes; names:
-    of our methods in the paper, where they differ.
+    printed: what stands in the paper, by graph and method; names: of our methods in the paper, where they differ.
     """
     made = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
@@ -104,9 +102,8 @@ def group_tables(
         some.sort(key=lambda row: (-row[align]["realistic"]["mrr"]["mean"], row["method"]))
         cited = printed.get(cited_graph(graph), {})
         lines = [_line(row, align, cited.get(names.get(row["method"], row["method"]))) for row in some]
-        empty = [(name, *["-"] * (len(HEADINGS) - 1)) for name in absent]
         title = _title(graph, some[0][align]["queries"]) + (whose_print(graph) if cited else "")
-        made.append(Table(title, HEADINGS, (*lines, *empty)).without_empty())
+        made.append(Table(title, HEADINGS, tuple(lines)).without_empty())
     return made
 
 

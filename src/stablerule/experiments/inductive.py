@@ -22,8 +22,6 @@ PARTED = ("wn18rr-inductive", "fb15k-237-inductive", "yago3-10-quarter-inductive
 ENDING = "-inductive"
 MINUTES, PARTED_MINUTES = 15.0, 30.0
 METHODS_FOR_NEW = tuple(name for name, variant in METHODS.items() if LEARNERS[variant.learner].inductive)
-# They know entities by name, and have nothing to say about a new one.
-EMBEDDINGS = tuple(name for name, variant in METHODS.items() if not LEARNERS[variant.learner].inductive)
 
 
 def pair(name: str) -> tuple[Dataset, Dataset]:

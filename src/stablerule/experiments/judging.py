@@ -34,18 +34,16 @@ FIGURES = ("mrr", "hits@1", "hits@3", "hits@10")
 class Variant:
     """A learner, and the options that make it another row of a table.
 
-    tuned: it has our settings for the graph; else it is as it was published. by_walks: its rules answer without object
-    identity.
+    by_walks: its rules answer without object identity.
     """
 
     learner: str
     options: dict[str, Any] = field(default_factory=dict)
-    tuned: bool = True
     by_walks: bool = False
 
     def settings(self, graph: str) -> dict[str, Any]:
         """The options that it has on a graph."""
-        return (settings_for(self.learner, graph) if self.tuned else {}) | self.options
+        return settings_for(self.learner, graph, self.options) | self.options
 
 
 def learn_and_judge(

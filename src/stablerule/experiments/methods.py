@@ -32,7 +32,7 @@ COUNT = {"aggregation": "count", "by": "score", "constants": False}
 
 METHODS: dict[str, Variant] = {name: Variant(name) for name in LEARNERS if name not in ("given", "pykeen")} | {
     "stablerule count": Variant("stablerule", COUNT),
-    "ncrl faithful": Variant("ncrl", {"variant": "faithful", "size": 512}, tuned=False),
+    "ncrl faithful": Variant("ncrl", {"variant": "faithful", "size": 512}),
 }
 # What can be taken away from StableRule: the paper's three, and more.
 TAKEN_AWAY: dict[str, dict[str, Any]] = {

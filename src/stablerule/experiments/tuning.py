@@ -20,7 +20,7 @@ from stablerule.errors import InputError, MissingExtra, OptionError, ReadError, 
 from stablerule.evaluation import evaluate
 from stablerule.io import write_beside
 from stablerule.progress import progress_bar
-from stablerule.reasoning.deadline import Deadline
+from stablerule.reasoning.deadline import Deadline, check_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,30 +72,39 @@ def tune(
 ) -> Tuned:
     """Try settings of a method on a dataset.
 
-    minutes: for all trials together; each has its share of what is left, at most. fixed: options that are not searched.
+    minutes: for all trials together; each has its share of what is left, at most. fixed: options that are not searched,
+    beside those that the method has for this graph and that are not in its space.
     kept: a JSON file that is written after every trial; with `resume` the trials in it count.
     """
     optuna = _need_optuna()
     if trials < 1:
         raise OptionError(f"Argument 'trials' must be at least 1, got {trials}.")
-    fixed = {"seed": seed} | (fixed or {})
-    space = {name: where for name, where in _space(method).items() if name not in fixed}
+    if minutes is not None:
+        check_minutes(minutes)
+    present = settings_for(method, dataset.name, fixed) | {"seed": seed} | (fixed or {})
+    start = MODELS[method].with_options(present)
+    start.check_options()  # once, instead of failing trial by trial
+    space = {name: where for name, where in _space(method).items() if name not in (fixed or {})}
+    fixed = {name: value for name, value in present.items() if name not in space}
     halves = halve(dataset, seed)
     identity = {"format": FORMAT, "method": method, "data": dataset.sha256, "fixed": fixed, "seed": seed}
     done = _read(kept, identity) if resume and kept is not None else []
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed + len(done)))
-    study.enqueue_trial(_start(method, dataset, space))
     deadline = Deadline(minutes)
     for trial in done:
         _tell(optuna, study, space, trial)
     with progress_bar("tuning", trials) as advance:
         advance(len(done))
         while len(done) < trials and not (done and deadline.passed):
-            asked = study.ask()
-            options = fixed | {name: _suggest(asked, name, where) for name, where in space.items()}
             left = None if minutes is None else deadline.left / 60 / (trials - len(done))
-            trial = _try(method, halves, options, left)
-            study.tell(asked, trial.mrr, state=None if trial.mrr is not None else optuna.trial.TrialState.FAIL)
+            if done:
+                asked = study.ask()
+                options = fixed | {name: _suggest(asked, name, where) for name, where in space.items()}
+                trial = _try(method, halves, options, left)
+                study.tell(asked, trial.mrr, state=None if trial.mrr is not None else optuna.trial.TrialState.FAIL)
+            else:  # what the method has already, whether or not it lies in the space
+                trial = _try(method, halves, fixed | {name: getattr(start, name) for name in space}, left)
+                _tell(optuna, study, space, trial)
             done.append(trial)
             if kept is not None:
                 _write(kept, identity, done)
@@ -134,12 +143,6 @@ def _space(method: str) -> Space:
     return SPACES[method]
 
 
-def _start(method: str, dataset: Dataset, space: Space) -> dict[str, Any]:
-    """The settings that the method has for this graph, as far as the space has them."""
-    model = MODELS[method].with_options(settings_for(method, dataset.name))
-    return {name: value for name, where in space.items() if _within(value := getattr(model, name), where)}
-
-
 def _within(value: Any, where: list[Any] | tuple[float, float]) -> bool:
     if isinstance(where, list):
         return value in where
@@ -155,8 +158,10 @@ def _suggest(trial: Any, name: str, where: list[Any] | tuple[float, float]) -> A
 
 
 def _tell(optuna: Any, study: Any, space: Space, trial: Trial) -> None:
-    """Let the search know of a trial from an earlier run."""
-    if trial.mrr is None or not all(name in trial.options for name in space):
+    """Let the search know of a trial that it did not ask for, if it lies in the space."""
+    if trial.mrr is None or not all(
+        name in trial.options and _within(trial.options[name], where) for name, where in space.items()
+    ):
         return
     distributions = {
         name: optuna.distributions.CategoricalDistribution(where)
