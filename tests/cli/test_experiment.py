@@ -178,8 +178,13 @@ def test_methods_are_asked_about_entities_that_they_have_not_seen(tmp_path: Path
     assert len(row["density"]["queries"]) == 5
     learned_from, judged_on = json.loads(next(tmp_path.glob("graph=*.json")).read_text())["result"]["data"]
     assert learned_from != judged_on
-    assert "| rotate | - | - |" in (tmp_path / "inductive.md").read_text()  # it can't
     assert "printed" not in (tmp_path / "inductive.md").read_text()  # the paper has no such graph
+
+
+def test_methods_that_know_entities_by_name_are_not_asked_about_others(tmp_path: Path) -> None:
+    failed = run("experiment", "inductive", "-o", tmp_path, "--graphs", "geography-inductive", "--methods", "rotate")
+    assert failed.exit_code != 0
+    assert "rotate" in str(failed.exception)
 
 
 def test_every_row_of_every_table_is_a_learner_with_options_that_it_has() -> None:
