@@ -52,13 +52,18 @@ def test_scores_are_products_of_matrices(edges: list[tuple[int, int, int]], bodi
     for body, score in zip(bodies, scores, strict=True):
         expected += score * np.linalg.multi_dot([np.eye(n), *(matrices[name] for name in body), np.eye(n)])
     found = ByWalks(rules_of(bodies, scores), graph).score(np.arange(n), np.full(n, words.relation_id("r0")))
-    np.testing.assert_allclose(found, expected, atol=2e-9)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @settings(max_examples=25, deadline=None)
 @given(edges=st.lists(UPWARDS, min_size=3, max_size=20))
-def test_where_no_walk_can_return_ranks_are_those_of_paths(edges: list[tuple[int, int, int]]) -> None:
-    """Edges go upwards only, and bodies along them, so no walk passes an entity twice."""
+def test_where_no_walk_can_return_ranks_are_those_of_paths_before_ties_are_ordered(
+    edges: list[tuple[int, int, int]],
+) -> None:
+    """Edges go upwards only, and bodies along them, so no walk passes an entity twice.
+
+    The package orders what rules leave equal by how frequent it is; walks leave it tied.
+    """
     facts = [(f"e{head}", RELATIONS[relation], f"e{tail}") for head, relation, tail in edges]
     graph = Dataset.from_names("up", train=[*facts, ("e0", "r0", "e1"), ("e0", "r1", "e1"), ("e0", "r2", "e1")]).graph
     rules = rules_of([("r1",), ("r1", "r2"), ("r1", "r2", "r1"), ("r2", "r2")], [0.8, 0.5, 0.25, 0.125])
@@ -66,6 +71,10 @@ def test_where_no_walk_can_return_ranks_are_those_of_paths(edges: list[tuple[int
     plain = Search(encode_rules(rules, graph, "score"), Aggregation("count", by="score"))
     expected = plain.rank(facts_of_r0.heads, facts_of_r0.relations, facts_of_r0.tails, graph)
     found = ByWalks(rules, graph).rank(facts_of_r0, graph=graph, known=graph)
-    np.testing.assert_array_equal(found.best, expected.best)
-    np.testing.assert_array_equal(found.worst, expected.worst)
+    assert (found.best <= expected.best).all()
+    assert (expected.worst <= found.worst).all()
     np.testing.assert_array_equal(found.covered, expected.covered)
+    scores = ByWalks(rules, graph).score(facts_of_r0.heads.astype(np.int64), facts_of_r0.relations.astype(np.int64))
+    own = scores[np.arange(len(scores)), facts_of_r0.tails]
+    tied = found.worst - found.best  # others with the very same score
+    assert (tied <= (scores == own[:, None]).sum(1) - 1).all()

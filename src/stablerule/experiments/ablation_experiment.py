@@ -14,14 +14,14 @@ from stablerule.experiments.paired import over_seeds
 from stablerule.experiments.printed import ABLATION, cited_graph, whose_print
 from stablerule.reports.tables import Table
 
-WHOLE, PRINTED = "stablerule", "as printed"  # from which something is taken away
+WHOLE, BARE = "stablerule", "bare"  # from which something is taken away
 METHODS = ("stablerule", *ABLATED, "tabular")
-# What is printed stands beside what is learned and answered as printed.
+# What is printed stands beside what is nearest to it.
 PAPER_NAMES = dict.fromkeys(METHODS, "") | {
-    "as printed": "stablerule",
-    "as printed nodecor": "nodecor",
-    "as printed firstmoment": "firstmoment",
-    "as printed noback": "noback",
+    "bare": "stablerule",
+    "bare nodecor": "nodecor",
+    "bare firstmoment": "firstmoment",
+    "bare noback": "noback",
 }
 HEADINGS = (
     "method",
@@ -46,7 +46,7 @@ def differences(rows: list[dict[str, Any]], align: str) -> list[Table]:
         there = {row["method"]: row for row in rows if row["graph"] == graph}
         lines = []
         for method, row in there.items():
-            whole = PRINTED if method.startswith(PRINTED) else WHOLE
+            whole = BARE if method.startswith(BARE) else WHOLE
             if method != whole and whole in there:
                 lines += _difference(row, there[whole], align)
         if lines:

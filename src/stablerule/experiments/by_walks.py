@@ -22,14 +22,12 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph
     from stablerule.rules import RuleSet
 
-TIE = 1e-9  # what the most popular answer is worth where rules say the same, as in the package's own ranks
-
 
 class ByWalks(ByScores):
-    """Ranks by the sum over chains of score * walks; frequent answers of a relation go first among equals."""
+    """Ranks by the sum over chains of score * walks, and by nothing else: what walks leave equal is tied."""
 
     def __init__(self, rules: RuleSet, graph: Graph) -> None:
-        super().__init__(self._walk_scores, floor=TIE, name="walks")
+        super().__init__(self._walk_scores, floor=0.0, name="walks")
         self._graph, self._theory = graph, encode_rules(rules, graph, "score").theory
         self._steps = [_matrix(graph, relation) for relation in range(2 * graph.n_relations)]
 
@@ -38,8 +36,7 @@ class ByWalks(ByScores):
         scores = np.zeros((len(heads), self._graph.n_entities))
         for relation in np.unique(relations).tolist():
             rows = np.flatnonzero(relations == relation)
-            popularity = np.bincount(self._graph.facts(relation)[1], minlength=scores.shape[1])
-            some = np.tile(TIE * popularity / max(1, popularity.max()), (len(rows), 1))
+            some = np.zeros((len(rows), scores.shape[1]))
             for weight, walks in self._walked(heads[rows], relation):
                 some[:, :] += weight * walks
             scores[rows] = some
