@@ -11,9 +11,10 @@ import pytest
 
 from stablerule.baselines import MODELS
 from stablerule.datasets import load, newsroom
+from stablerule.errors import OptionError
 from stablerule.experiments import train_side
 from stablerule.experiments.cells import Cell
-from stablerule.experiments.methods import ABLATED, METHODS
+from stablerule.experiments.methods import ABLATED, METHODS, RECIPES, made_with
 from stablerule.experiments.specs import EXPERIMENTS
 from tests.terminal import fails, run
 
@@ -106,6 +107,28 @@ def test_seeds_are_counted_or_listed(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "--seeds must be" in fails("experiment", "methods", "-o", tmp_path, f"--seeds={text}")
 
 
+def test_what_is_left_out_is_run_when_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def remember(cell: Cell, cache: Path) -> dict[str, Any]:
+        ran.append(str(cell["method"]))
+        raise OSError("enough")
+
+    spec = replace(EXPERIMENTS["rule-budget"], run=remember, left_out={("umls", "tabular"): "it is slow"})
+    monkeypatch.setitem(EXPERIMENTS, "rule-budget", spec)
+    asked = ("experiment", "rule-budget", "-o", tmp_path, "--graphs", "umls,family", "--seeds", "1")
+    run(*asked)
+    assert ran.count("tabular") == 1  # on the other graph
+    assert ran.count("nodecor") == 2
+    ran.clear()
+    run(*asked, "--methods", "tabular")
+    assert ran == ["tabular", "tabular"]
+    everything = len(spec.graphs) * len(spec.methods) * len(spec.seeds)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "400")
+    assert f"0 of {everything - len(spec.seeds)} cells" in run("experiment", "list").stdout
+
+
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two methods, judged in processes of their own."""
@@ -190,6 +213,18 @@ def test_methods_that_know_entities_by_name_are_not_asked_about_others(tmp_path:
 def test_every_row_of_every_table_is_a_learner_with_options_that_it_has() -> None:
     for variant in (METHODS | ABLATED).values():
         MODELS[variant.learner].with_options(variant.options).check_options()
+
+
+def test_the_full_recipe_has_the_hyper_parameters_of_the_paper_for_each_graph() -> None:
+    for graph, size in (("umls", 512), ("kinship", 1024), ("yago3-10-quarter", 1024)):
+        made = {name: made_with({"graph": graph, "method": name, "seed": 0}) for name in RECIPES}
+        assert [one["settings"]["size"] for one in made.values()] == [size, size]
+        assert made["full recipe"]["settings"]["literal"]
+        assert not made["full recipe nodecor"]["settings"]["decorrelate"]
+        assert {one["minutes"] for one in made.values()} == {120}
+    assert all(("geography", name) in EXPERIMENTS["ablation"].left_out for name in RECIPES)
+    with pytest.raises(OptionError, match="There is no preset 'geography'"):
+        made_with({"graph": "geography", "method": "full recipe", "seed": 0})
 
 
 def test_without_the_extras_there_are_tables_still(judged: Path, monkeypatch: pytest.MonkeyPatch) -> None:

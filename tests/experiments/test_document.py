@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from stablerule.errors import InputError
 from stablerule.experiments.cells import cell_name, run_cells
 from stablerule.experiments.document import Results, fill, inlined
+from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.reports.document_page import document_page
 from tests.terminal import fails, run
 
@@ -72,6 +74,17 @@ def test_what_is_missing_is_listed(results: Results, tmp_path: Path) -> None:
     assert "- kinship, wn18rr, fb15k-237, yago3-10-quarter: all" in told
     assert "- umls, family: stablerule, nodecor" in told
     assert "tabular" not in told
+
+
+def test_what_is_left_out_is_listed_with_the_reason(
+    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    why = {(graph, "nodecor"): "it is slow" for graph in ("wn18rr", "umls")} | {("umls", "tabular"): "it is done"}
+    monkeypatch.setitem(EXPERIMENTS, "rule-budget", replace(EXPERIMENTS["rule-budget"], left_out=why))
+    told = fill("<!-- missing rule-budget -->\n<!-- end -->", results, tmp_path)
+    assert "Left out, because it is slow:\n\n- umls, wn18rr: nodecor\n" in told
+    assert "- umls: stablerule, network alone" in told
+    assert "it is done" not in told
 
 
 def test_what_does_not_exist_is_named(results: Results, tmp_path: Path) -> None:

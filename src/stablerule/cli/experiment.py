@@ -81,11 +81,13 @@ def experiment(
         raise OptionError(f"There is no experiment {name!r}.{closest(name, EXPERIMENTS)} There are: {known}.")
     spec = EXPERIMENTS[name]
     own = _own_options(spec, {"biases": biases, "split": split, "reference": reference, "align": align})
-    asked = spec.cells(
-        _some("--graphs", graphs, spec.all_graphs) or spec.graphs,
-        _some("--methods", methods, spec.all_methods) or spec.methods,
-        _seeds(seeds) or spec.seeds,
-        own,
+    some_graphs = _some("--graphs", graphs, spec.all_graphs) or spec.graphs
+    some_methods = _some("--methods", methods, spec.all_methods)
+    some_seeds = _seeds(seeds) or spec.seeds
+    asked = (
+        spec.cells(some_graphs, some_methods, some_seeds, own)
+        if some_methods
+        else spec.default_cells(some_graphs, some_seeds, own)
     )
     if minutes is not None and minutes < 0:
         raise OptionError(f"--minutes must be at least 0, got {minutes}.")
@@ -148,7 +150,7 @@ def list_experiments() -> None:
     """Say what each asks, what it needs, and how many of its cells are there already."""
     rows = table("experiment", "what it asks", "graphs", "methods", "seeds", "needs", "to be fetched", "there")
     for spec in EXPERIMENTS.values():
-        everything = spec.cells(spec.graphs, spec.methods, spec.seeds, spec.options)
+        everything = spec.default_cells(spec.graphs, spec.seeds, spec.options)
         there = sum((RESULTS / spec.folder / f"{cell_name(cell)}.json").exists() for cell in everything)
         counts = ", ".join(spec.graphs), str(len(spec.methods)), str(len(spec.seeds))
         cells_there = f"{there:,} of {len(everything):,} cells"

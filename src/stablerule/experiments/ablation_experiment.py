@@ -9,19 +9,22 @@ import numpy as np
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_figure import group_figure
 from stablerule.experiments.group_tables import group_tables, summarise_groups
-from stablerule.experiments.methods import ABLATED, FOLDER, LARGE, SMALL, made_with, run_cell
+from stablerule.experiments.methods import ABLATED, FOLDER, LARGE, LEFT_OUT, SMALL, made_with, run_cell
 from stablerule.experiments.paired import over_seeds
 from stablerule.experiments.printed import ABLATION, cited_graph, whose_print
 from stablerule.reports.tables import Table
 
-WHOLE, BARE = "stablerule", "bare"  # from which something is taken away
-METHODS = ("stablerule", *ABLATED, "tabular")
+OURS = "stablerule"
+WHOLES = ("full recipe", "bare")  # from which something is taken away; from StableRule by all others
+METHODS = (OURS, *ABLATED, "tabular")
 # What is printed stands beside what is nearest to it.
 PAPER_NAMES = dict.fromkeys(METHODS, "") | {
     "bare": "stablerule",
     "bare nodecor": "nodecor",
     "bare firstmoment": "firstmoment",
     "bare noback": "noback",
+    "full recipe": "stablerule",
+    "full recipe nodecor": "nodecor",
 }
 HEADINGS = (
     "method",
@@ -46,7 +49,7 @@ def differences(rows: list[dict[str, Any]], align: str) -> list[Table]:
         there = {row["method"]: row for row in rows if row["graph"] == graph}
         lines = []
         for method, row in there.items():
-            whole = BARE if method.startswith(BARE) else WHOLE
+            whole = next((name for name in WHOLES if method.startswith(name)), OURS)
             if method != whole and whole in there:
                 lines += _difference(row, there[whole], align)
         if lines:
@@ -102,6 +105,7 @@ TAKEN_APART = Experiment(
     options={"align": "density"},
     run=run_cell,
     made_with=made_with,
+    left_out=LEFT_OUT,
     summarise=summarise_groups,
     tables=tables,
     figures=lambda rows, own: group_figure(rows, own["align"]),

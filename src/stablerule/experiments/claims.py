@@ -130,6 +130,8 @@ def _taken_away(here: Figures) -> Iterator[Claim]:
     parts = {"nodecor": "without decorrelation", "firstmoment": "with first moments", "noback": "without backtracking"}
     for name, words in parts.items():
         yield Claim(f"table 7: MRR falls {words}", lost(printed, name), lost(here, name, "bare"), "here, bare")
+        if name == "nodecor":
+            yield Claim("", {}, lost(here, name, "full recipe"), "here, full recipe")
         yield Claim("", {}, lost(here, name))
     first, none = "firstmoment", "nodecor"
     bare = ahead(here, (f"bare {none}",), f"bare {first}")

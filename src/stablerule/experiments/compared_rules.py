@@ -35,6 +35,7 @@ SCORED = {ANYBURL: "confidence"}  # what puts rules in order, where it is not th
 BEST = 3
 RELATIONS = 4
 PAPERS = {"yago3-10-quarter": ("isLocatedIn", "isCitizenOf", "livesIn", "graduatedFrom")}  # those of its tables
+LEFT_OUT = {("yago3-10-quarter", ANYBURL): "AnyBURL was not run on it"}
 ENOUGH = 10  # pairs that a body must link in a group to say something there
 
 

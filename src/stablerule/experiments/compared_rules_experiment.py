@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stablerule.experiments.cells import grouped
-from stablerule.experiments.compared_rules import ENOUGH, FOLDER_OF_RULES, METHODS, run_cell
+from stablerule.experiments.compared_rules import ENOUGH, FOLDER_OF_RULES, LEFT_OUT, METHODS, run_cell
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.reports.tables import Table
 
@@ -82,4 +82,5 @@ RULES_COMPARED = Experiment(
     run=run_cell,
     summarise=summarise,
     tables=tables,
+    left_out=LEFT_OUT,
 )

@@ -3,7 +3,17 @@
 from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.group_figure import group_figure
 from stablerule.experiments.group_tables import group_tables, summarise_groups
-from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, MINUTES, SMALL, made_with, run_cell
+from stablerule.experiments.methods import (
+    FOLDER,
+    LARGE,
+    LARGE_MINUTES,
+    LEFT_OUT,
+    METHODS,
+    MINUTES,
+    SMALL,
+    made_with,
+    run_cell,
+)
 from stablerule.experiments.printed import COMPLETION
 
 COMPLETION_UNDER_SHIFT = Experiment(
@@ -18,6 +28,7 @@ COMPLETION_UNDER_SHIFT = Experiment(
     options={"align": "density"},
     run=run_cell,
     made_with=made_with,
+    left_out=LEFT_OUT,
     summarise=summarise_groups,
     tables=lambda rows, own: group_tables(rows, own["align"], COMPLETION),
     figures=lambda rows, own: group_figure(rows, own["align"]),

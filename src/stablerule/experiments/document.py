@@ -21,7 +21,7 @@ from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.reports.tables import markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from stablerule.experiments.experiment import Experiment, Options
@@ -57,17 +57,25 @@ class Results:
         return found[0] if found else None
 
     def missing(self, name: str) -> str:
-        """List the methods that have not been run with any seed; graphs that lack the same stand together."""
+        """List the methods that have not been run with any seed: those that are left out, with the reason, and others.
+
+        Graphs that lack the same stand together.
+        """
         spec, own = self._spec(name)
         there = spec.own(read_folder(self.folder / spec.folder), own)
         ran = {(one["cell"]["graph"], one["cell"]["method"]) for one in there}
-        lacking: dict[str, list[str]] = defaultdict(list)
+        why: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))  # methods by reason and graph
         for graph in spec.graphs:
-            absent = [method for method in spec.methods if (graph, method) not in ran]
-            if absent:
-                lacking["all" if len(absent) == len(spec.methods) else ", ".join(absent)].append(graph)
-        lines = [f"- {', '.join(graphs)}: {absent}" for absent, graphs in lacking.items()]
-        return "Not run yet:\n\n" + "\n".join(lines) if lines else "All methods have been run on all graphs."
+            for method in spec.methods:
+                if (graph, method) not in ran:
+                    why[spec.left_out.get((graph, method), "")][graph].append(method)
+        if not why:
+            return "All methods have been run on all graphs."
+        parts = []
+        for reason, by_graph in sorted(why.items()):
+            lines = _together(by_graph, len(spec.methods))
+            parts += [f"Left out, because {reason}:" if reason else "Not run yet:", "\n".join(lines)]
+        return "\n\n".join(parts)
 
     def path_of(self, name: str, which: str) -> Path:
         """Say where the file of a figure is."""
@@ -85,6 +93,14 @@ class Results:
             spec, own = self._spec(name)
             self._read[name] = spec.summarise(spec.own(read_folder(self.folder / spec.folder), own), own)
         return self._read[name]
+
+
+def _together(by_graph: Mapping[str, list[str]], everything: int) -> list[str]:
+    """Write a line for all graphs that lack the same methods."""
+    lacking: dict[str, list[str]] = defaultdict(list)
+    for graph, absent in by_graph.items():
+        lacking["all" if len(absent) == everything else ", ".join(absent)].append(graph)
+    return [f"- {', '.join(graphs)}: {absent}" for absent, graphs in lacking.items()]
 
 
 def nothing(name: str, what: str) -> str:

@@ -38,7 +38,8 @@ class Experiment:
     cells: from graphs, methods, seeds and options to cells; run: one cell, with a folder for what is not kept;
     summarise: results to rows for machines; tables, figures: rows to what people look at. All three know the options,
     and the folder of what is not kept as CACHE. made_with: what a cell depends on beside its name, such as settings: a
-    result that was made with something else is not used.
+    result that was made with something else is not used. left_out: by graph and method, why a cell is run only if its
+    method is asked for.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Experiment:
     more_graphs: tuple[str, ...] = ()
     more_methods: tuple[str, ...] = ()
     options: Options = field(default_factory=dict)
+    left_out: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def all_graphs(self) -> tuple[str, ...]:
@@ -67,6 +69,11 @@ class Experiment:
     def all_methods(self) -> tuple[str, ...]:
         """Those that may be asked for."""
         return (*self.methods, *self.more_methods)
+
+    def default_cells(self, graphs: tuple[str, ...], seeds: tuple[int, ...], own: Options) -> list[Cell]:
+        """List the cells of all methods, but for what is left out."""
+        cells = self.cells(graphs, self.methods, seeds, own)
+        return [cell for cell in cells if (cell["graph"], cell["method"]) not in self.left_out]
 
     def own(self, results: list[dict[str, Any]], options: Options) -> list[dict[str, Any]]:
         """Of results in a folder that others may share, those that this one is about, in its order."""

@@ -12,6 +12,8 @@ from stablerule.evaluation import evaluate
 from stablerule.experiments.apart import peak_memory
 from stablerule.experiments.by_walks import ByWalks
 from stablerule.experiments.path_groups import ALIGNMENTS, groups_of_test
+from stablerule.experiments.printed import cited_graph
+from stablerule.learning.presets import preset
 from stablerule.paths.threads import available_cores
 from stablerule.reasoning.ranks import FORMS as ALL_FORMS
 from stablerule.shifts.extras import need_balanced_clusters
@@ -34,16 +36,20 @@ FIGURES = ("mrr", "hits@1", "hits@3", "hits@10")
 class Variant:
     """A learner, and the options that make it another row of a table.
 
-    by_walks: its rules answer without object identity.
+    by_walks: its rules answer without object identity. as_printed: the hyper-parameters of the paper lie under the
+    options. minutes: a budget of its own.
     """
 
     learner: str
     options: dict[str, Any] = field(default_factory=dict)
     by_walks: bool = False
+    as_printed: bool = False
+    minutes: float | None = None
 
     def settings(self, graph: str) -> dict[str, Any]:
         """The options that it has on a graph."""
-        return settings_for(self.learner, graph, self.options) | self.options
+        below = preset(cited_graph(graph)) if self.as_printed else settings_for(self.learner, graph, self.options)
+        return below | self.options
 
 
 def learn_and_judge(

@@ -6,7 +6,17 @@ from typing import Any
 
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_tables import PAPER_NAMES
-from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, METHODS, MINUTES, SMALL, made_with, run_cell
+from stablerule.experiments.methods import (
+    FOLDER,
+    LARGE,
+    LARGE_MINUTES,
+    LEFT_OUT,
+    METHODS,
+    MINUTES,
+    SMALL,
+    made_with,
+    run_cell,
+)
 from stablerule.experiments.printed import COMPLETION, SECONDS_ON_FB15K_237, cited_graph, whose_print
 from stablerule.reports.tables import Table
 
@@ -100,6 +110,7 @@ METHODS_COMPARED = Experiment(
     seeds=(0,),
     run=run_cell,
     made_with=made_with,
+    left_out=LEFT_OUT,
     summarise=summarise,
     tables=tables,
 )
