@@ -79,6 +79,14 @@ def test_a_budget_must_be_one(method: str, data: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "m").exists()
 
 
+def test_a_budget_that_cut_learning_short_is_said(data: Path, tmp_path: Path) -> None:
+    learned = ("learn", data, "--method", "tabular", "--max-length", "2")
+    for minutes, said in (("0", True), ("60", False)):
+        result = run(*learned, "-o", tmp_path / minutes, "--minutes", minutes)
+        assert result.exit_code == 0, result.output
+        assert ("the minutes were over" in result.stderr) == said
+
+
 def test_dry_run_says_the_plan_and_writes_nothing(data: Path, tmp_path: Path) -> None:
     result = run("learn", data, "-o", tmp_path / "m", "--dry-run", "--preset", "yago3-10")
     assert result.exit_code == 0

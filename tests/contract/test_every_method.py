@@ -178,8 +178,9 @@ def test_a_budget_is_honoured(method: str) -> None:
         return
     model = learner(method, minutes=0.0).fit(WORLD.graph, WORLD.valid)
     assert np.isfinite(evaluate(model, WORLD, resamples=2).mrr)
-    if "ended_by" in model.learned_:
-        assert model.learned_["ended_by"] == "minutes"
+    assert model.learned_["ended_by"] == "minutes"
+    enough = learner(method, minutes=60.0, **FEW.get(method, {})).fit(WORLD.graph, WORLD.valid)
+    assert enough.learned_.get("ended_by") != "minutes"
 
 
 @every_method

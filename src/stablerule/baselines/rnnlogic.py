@@ -325,11 +325,12 @@ class RNNLogic(PathLearner):
         entities = graph.n_entities if self.entity_bias else 0
         bias = np.zeros((len(relations), entities), np.float32)
         worth = Worth(np.zeros(len(rules.heads)), np.zeros(len(rules.heads)), bias, 0.0)
-        waiting = list(relations)
+        # Time goes by queries; a relation that has none takes a little, too.
+        work = np.array([1 + min(len(examples.facts.facts(r)[0]), self.most_queries) for r in relations])
+        share = work / work[::-1].cumsum()[::-1]  # of a relation among those from it on
 
         def learn(relation: int) -> tuple[float, int]:
-            part = deadline.part(min(1.0, available_cores() / len(waiting)))
-            waiting.pop()
+            part = deadline.part(min(1.0, available_cores() * share[relation]))
             own = slice(theory.starts[relation], theory.starts[relation + 1])
             predictor = Predictor.new(own.stop - own.start, entities)
             stopped = lambda: part.passed or interrupted()  # noqa: E731
@@ -365,7 +366,7 @@ class RNNLogic(PathLearner):
             order = random.permutation(len(table.reached))
             rate = self.learning_rate * (1 - epoch / self.epochs)
             loss = learn_epoch(table, order, self.batch_size, rate, self.penalty, predictor)
-            if stopped():
+            if epoch + 1 < self.epochs and stopped():
                 break
         return table, loss
 

@@ -66,8 +66,8 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
         "umls": {"composition": "subtract", "epochs": 80},
         "kinship": {"size": 200, "dropout": 0.3, "batch_size": 256, "spare_known": True},
         "family": {"size": 200, "dropout": 0.1, "batch_size": 2048, "learning_rate": 0.005},
-        "wn18rr": {"batch_size": 1024, "epochs": 50, "check_every": 1},
-        "fb15k-237": {"batch_size": 1024, "epochs": 50, "check_every": 1},
+        "wn18rr": {"batch_size": 2048, "learning_rate": 0.005, "epochs": 50, "check_every": 1},
+        "fb15k-237": {"batch_size": 2048, "learning_rate": 0.005, "epochs": 50, "check_every": 1},
     },
     "nbfnet": {
         "umls": {"aggregation": "sum", "layers": 4, "negatives": None},

@@ -27,7 +27,7 @@ def run_steps(
     """Learn in place; returns the loss of each step.
 
     loss_of: the loss of a step by its number. decay: the learning rate falls to nothing over the steps.
-    stopped: asked after each step, of which there is at least one.
+    stopped: asked before each step but the first.
     """
     losses: list[float] = []
     adam = torch.optim.Adam(network.parameters(), lr=learning_rate)
@@ -41,7 +41,7 @@ def run_steps(
             adam.step()
             losses.append(float(loss.detach()))
             advance(1, f"loss {losses[-1]:.3f}")
-            if stopped():
+            if step + 1 < steps and stopped():
                 break
     network.eval()
     return losses

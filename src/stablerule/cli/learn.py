@@ -94,20 +94,27 @@ def learn(
     explains = METHODS[method].explains
     what = model.rules.describe() if explains else f"A model by {method}"
     _say(f"{what}, in {seconds:.1f} s. Saved to {plain(str(output))}")
-    if isinstance(model, RuleReasoner):
-        choice = model.learned_.get("choice")  # a method may have its own way, and nothing to choose
-        chosen = f", chosen on {choice['chosen_on']}" if choice else ""
-        _say(f"Answers are weighed by {model.aggregation_.name}{chosen}.")
-    if "best_mrr" in model.learned_:
-        told = model.learned_
-        _say(
-            f"MRR {told['best_mrr']:.3f} on valid facts after epoch {told['best_epoch']}, ended by {told['ended_by']}."
-        )
-    if isinstance(model, RuleReasoner) and isinstance(why := model.calibration_for(dataset.graph), str):
-        note(f"there is no calibration, so new facts will have no probability: {why}.")
+    _say_how_it_went(model, dataset)
     if interrupted:
         _say("Interrupted: this is what was learned so far." + " Go on with --resume." * isinstance(model, StableRule))
     _say(f"{'Look at them with: stablerule rules' if explains else 'Ask it with: stablerule ask'} {plain(str(output))}")
+
+
+def _say_how_it_went(model: Reasoner, dataset: Dataset) -> None:
+    """Say what was chosen on valid facts, how learning ended, and what there is no calibration for."""
+    told = model.learned_
+    if isinstance(model, RuleReasoner):
+        choice = told.get("choice")  # a method may have its own way, and nothing to choose
+        chosen = f", chosen on {choice['chosen_on']}" if choice else ""
+        _say(f"Answers are weighed by {model.aggregation_.name}{chosen}.")
+    if "best_mrr" in told:
+        _say(
+            f"MRR {told['best_mrr']:.3f} on valid facts after epoch {told['best_epoch']}, ended by {told['ended_by']}."
+        )
+    elif told.get("ended_by") == "minutes":
+        note("the minutes were over before all was learned that would have been without them.")
+    if isinstance(model, RuleReasoner) and isinstance(why := model.calibration_for(dataset.graph), str):
+        note(f"there is no calibration, so new facts will have no probability: {why}.")
 
 
 def _common(method: str, max_length: int | None, seed: int, minutes: float | None) -> dict[str, Any]:

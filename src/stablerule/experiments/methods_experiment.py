@@ -95,7 +95,7 @@ def _cited_seconds(graph: str, method: str) -> str:
 
 def _ended(row: dict[str, Any]) -> str:
     if row["ended_by"] == "minutes":
-        return f"{row['minutes']:g} minutes, epoch {row['epochs']}"
+        return f"{row['minutes']:g} minutes" + (f", epoch {row['epochs']}" if row["epochs"] else "")
     return str(row["ended_by"])
 
 

@@ -38,16 +38,23 @@ def rules_for(graph: Graph) -> int:
 
 def walks_within(deadline: Deadline, walks: int) -> int:
     """As many walks as a tenth of the time that is left allows, and at least some."""
-    if math.isinf(deadline.left):
+    if not deadline.limited:
         return walks
-    return max(min(walks, PILOT_WALKS), min(walks, int(deadline.left / 10 * WALKS_A_SECOND * available_cores())))
+    within = int(deadline.left / 10 * WALKS_A_SECOND * available_cores())
+    if within < walks:
+        deadline.cut()
+    return max(min(walks, PILOT_WALKS), min(walks, within))
 
 
 def budget_within(deadline: Deadline, edges: float | None) -> float | None:
     """As many edges as a third of the time that is left allows, for measuring rules; None is exact."""
-    if math.isinf(deadline.left):
+    if not deadline.limited:
         return edges
-    return max(1.0, min(math.inf if edges is None else edges, deadline.left / 3 * EDGES_A_SECOND * available_cores()))
+    within = deadline.left / 3 * EDGES_A_SECOND * available_cores()
+    if edges is None or within >= edges:  # what has no bound may still need less than there is time for
+        return max(1.0, within if edges is None else edges)
+    deadline.cut()
+    return max(1.0, within)
 
 
 @dataclass(frozen=True)

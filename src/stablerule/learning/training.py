@@ -72,7 +72,7 @@ def train(
     deadline: Deadline | None = None,
 ) -> Progress:
     """Learn P(head relation | body) in place. Ctrl-C ends it with what was learned so far, and so does the deadline."""
-    began, last = time.perf_counter(), (deadline or Deadline(None)).left * TRAINING_SHARE
+    began, budget = time.perf_counter(), (deadline or Deadline(None)).part(TRAINING_SHARE)
     learned, judging = samples.split(o.held_out, o.seed)
     network.to(o.device)
     adam = torch.optim.Adam(network.parameters(), lr=o.learning_rate)
@@ -91,7 +91,7 @@ def train(
             for stage in stages[at.stage :]:
                 pool, judge = Pool(learned, stage, o.device), Pool(judging, stage, o.device)
                 test = judge.draw(HELD_OUT_SAMPLES, (o.seed, 1, at.stage)) if len(judge) else None
-                while at.step < o.steps and time.perf_counter() - began < last:
+                while at.step < o.steps and not budget.passed:
                     batch = pool.draw(o.batch_size, (o.seed, 0, at.stage, at.step))
                     Z, logits = network.forward_mixed(batch.bodies)  # (U, d), (U, 2R+1)
                     w, record = weigh(body_weights, batch, Z, o, at)  # (U,)

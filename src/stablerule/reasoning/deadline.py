@@ -23,12 +23,19 @@ def check_minutes(minutes: float) -> None:
 class Deadline:
     """A budget of minutes from now on; None is as long as it takes.
 
+    It remembers whether anything was cut short because of it, or because of a part of it.
+
     >>> Deadline(None).passed, Deadline(60).left > 3500, Deadline(0).passed
     (False, True, True)
+    >>> whole = Deadline(60)
+    >>> whole.part(0).passed, whole.passed, whole.cut_short
+    (True, False, True)
     """
 
-    def __init__(self, minutes: float | None) -> None:
+    def __init__(self, minutes: float | None, whole: Deadline | None = None) -> None:
         self._end = math.inf if minutes is None else time.monotonic() + 60 * minutes
+        self._whole = whole or self
+        self.cut_short = False
 
     @property
     def left(self) -> float:
@@ -42,9 +49,16 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether it is time to come to an end."""
-        return self.left <= 0
+        """Whether it is time to come to an end. To be asked where something would go on: a yes is remembered."""
+        if self.left > 0:
+            return False
+        self.cut()
+        return True
+
+    def cut(self) -> None:
+        """Remember that less was done than without a budget."""
+        self._whole.cut_short = True
 
     def part(self, share: float) -> Deadline:
         """A deadline for a part of what is left."""
-        return Deadline(share * self.left / 60 if self.limited else None)
+        return Deadline(share * self.left / 60 if self.limited else None, self._whole)

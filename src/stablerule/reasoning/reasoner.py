@@ -82,7 +82,10 @@ class Reasoner(ABC):
         serving = ExampleFacts.of(graph, examples)
         self.learned_ = {}
         self._searchers: dict[int, Searcher] = {}
-        self._fit(graph, valid if valid is not None and len(valid) else None, serving, Deadline(self.minutes))
+        deadline = Deadline(self.minutes)
+        self._fit(graph, valid if valid is not None and len(valid) else None, serving, deadline)
+        if deadline.cut_short:
+            self.learned_.setdefault("ended_by", "minutes")
         self.graph_ = graph
         self.vocabulary_ = graph.vocabulary
         self.data_ = DataMark(graph.name, graph.sha256, graph.n_entities, graph.n_relations, graph.n_facts)
