@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 GRAPH = "acl-biblio"
 OWN, FOLDER_OF_OWN = "aminer", "STABLERULE_AMINER"  # a folder that `stablerule data aminer --country-facts` wrote
-MINUTES = 30.0
+MINUTES = 15.0
 # Messages along half a million edges for every query: one epoch would take days here.
 TOO_LARGE = ("nbfnet", "astarnet", "neural-lp", "drum", "compgcn")
 SCALING = tuple(name for name, variant in METHODS.items() if variant.learner not in TOO_LARGE)
