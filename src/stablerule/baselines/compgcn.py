@@ -40,22 +40,24 @@ def compose(entities: Tensor, relations: Tensor, how: Composition) -> Tensor:
 class Messages:
     """The edges of a graph, ready to carry what neighbours say.
 
-    Edges of one head and one relation say the same, so there is one message for each such pair (Z,). Each entity hears
-    two sums, of the facts that end at it and of those that begin at it (which arrive as inverses): 2E receivers.
+    Edges of one head and one relation say the same, so there is one message for each such bundle (Z,). Each entity
+    hears two sums, first of the facts that begin at it (which arrive as inverses), then of those that end at it: 2E
+    receivers. The edges that leave an entity, in their order, tell what arrives there: nothing is sorted.
     """
 
-    def __init__(self, edges: Edges) -> None:
-        n, r = edges.n_entities, edges.n_relations
-        pairs, message = torch.unique(edges.heads * (2 * r) + edges.relations, return_inverse=True)
-        self.heads, self.relations = pairs // (2 * r), pairs % (2 * r)  # (Z,)
-        inverse = edges.relations >= r
-        receivers = edges.tails + inverse * n
-        self.flow = Flow.of(message, receivers, len(pairs), 2 * n)
-        # Each edge counts 1 / sqrt(out-degree * in-degree), as in graph convolutions, for facts and inverses apart.
-        leaving = torch.bincount(edges.heads + inverse * n, minlength=2 * n)
-        from_head = leaving.clamp(min=1).rsqrt()
-        self.sent = from_head[self.heads + (self.relations >= r) * n][:, None]  # (Z, 1)
+    def __init__(self, near: Neighbourhoods) -> None:
+        n, begins = near.n_entities, near.bundle_offsets[:-1]
+        self.heads, self.relations = torch.repeat_interleave(near.bundle_offsets.diff()), near.bundle_relations  # (Z,)
+        is_fact = self.relations < near.n_relations
+        # Of the edges that leave an entity, facts come before inverses.
+        middle = near.edge_offsets[begins + torch.bincount(self.heads[is_fact], minlength=n)]  # (E,)
+        offsets = torch.cat([torch.stack([near.offsets[:-1], middle], dim=1).view(-1), near.offsets[-1:]])
+        receivers = 2 * near.tails + is_fact.repeat_interleave(near.edge_offsets.diff())
+        self.flow = Flow(offsets, near.sent_by, near.edge_offsets, receivers)
+        # Each edge counts 1 / sqrt(out-degree * in-degree), as in graph convolutions, for facts and inverses apart;
+        # as many edges leave an entity one way as arrive the other way.
         self.heard = self.flow.arrived.clamp(min=1).rsqrt()[:, None]  # (2E, 1)
+        self.sent = self.heard[2 * self.heads + ~is_fact]  # (Z, 1)
 
 
 class CompGCNLayer(nn.Module):
@@ -73,14 +75,15 @@ class CompGCNLayer(nn.Module):
         """From tables of entities (E, d) and relations (2R, d) to the next ones."""
         heads, types = entities.index_select(0, messages.heads), relations.index_select(0, messages.relations)
         said = compose(heads, types, self.composition) * messages.sent  # (Z, d)
-        facts, inverses = (total(said, messages.flow) * messages.heard).chunk(2)  # (E, d) each
+        heard = total(said, messages.flow) * messages.heard  # (2E, d)
+        inverses, facts = heard.view(len(entities), 2, -1).unbind(1)  # (E, d) each
         own = compose(entities, self.loop.expand_as(entities), self.composition)
-        heard = (
+        mixed = (
             functional.dropout(self.along(facts), self.dropout, self.training)
             + functional.dropout(self.back(inverses), self.dropout, self.training)
             + self.self_loop(own)
         ) / 3
-        return torch.tanh(self.norm(heard) if len(heard) > 1 else heard), self.relation(relations)
+        return torch.tanh(self.norm(mixed) if len(mixed) > 1 else mixed), self.relation(relations)
 
 
 class Convolution(nn.Module):
@@ -147,7 +150,7 @@ class CompGCNNetwork(Scorer):
     def loss(self, queries: Tensor, edges: Edges) -> Tensor:
         """Return the mean loss of queries with their answers (b, 3)."""
         heads, relations, tails = queries.unbind(1)
-        messages = Messages(edges.without(queries)) if self.hide_asked else self._messages(edges)
+        messages = Messages(self._known(edges).without(queries)) if self.hide_asked else self._messages(edges)
         scores = self._compared(heads, relations, *self._encode(messages))
         if self.loss_kind == "softmax" and not self.spare_known:
             return functional.cross_entropy(scores, tails)
@@ -164,7 +167,7 @@ class CompGCNNetwork(Scorer):
 
     def _messages(self, edges: Edges) -> Messages:
         if self._looked_at is None or self._looked_at[0] is not edges:
-            self._looked_at = edges, Messages(edges)
+            self._looked_at = edges, Messages(self._known(edges))
         return self._looked_at[1]
 
     def _encode(self, messages: Messages) -> tuple[Tensor, Tensor]:
