@@ -28,28 +28,16 @@ class Flow:
 
     offsets, messages: (T + 1,), (K,): which messages each receiver takes in, receiver by receiver.
     back_offsets, receivers: (Z + 1,), (K,): the same, message by message.
+
+    >>> flow = Flow(torch.tensor([0, 1, 3]), torch.tensor([1, 0, 1]), torch.tensor([0, 1, 3]), torch.tensor([1, 0, 1]))
+    >>> total(torch.tensor([[1.0], [2.0]]), flow).tolist()
+    [[2.0], [3.0]]
     """
 
     offsets: Tensor
     messages: Tensor
     back_offsets: Tensor
     receivers: Tensor
-
-    @classmethod
-    def of(cls, messages: Tensor, receivers: Tensor, n_messages: int, n_receivers: int) -> Flow:
-        """Make the flow of deliveries in any order, both (K,).
-
-        >>> flow = Flow.of(torch.tensor([0, 1, 1]), torch.tensor([1, 1, 0]), n_messages=2, n_receivers=2)
-        >>> total(torch.tensor([[1.0], [2.0]]), flow).tolist()
-        [[2.0], [3.0]]
-        """
-        by_receiver, by_message = torch.argsort(receivers, stable=True), torch.argsort(messages, stable=True)
-        return cls(
-            offsets_of(torch.bincount(receivers, minlength=n_receivers)),
-            messages[by_receiver],
-            offsets_of(torch.bincount(messages, minlength=n_messages)),
-            receivers[by_message],
-        )
 
     @property
     def arrived(self) -> Tensor:
