@@ -239,7 +239,9 @@ def test_ctrl_c_while_walking_ends_at_once(data: Path, tmp_path: Path, method: s
     command = program("learn", data, "-o", tmp_path / "m", "--method", method, "--set", "walks=20000000000")
     process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        time.sleep(4)
+        assert process.stderr is not None
+        assert "Dataset(" in process.stderr.readline()  # however long a busy machine took to come here
+        time.sleep(2)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=600)
