@@ -14,6 +14,7 @@ from stablerule.experiments.claims import (
     blanked,
     calmer,
     claims_table,
+    gained,
     higher,
     lost,
     more_general,
@@ -21,6 +22,7 @@ from stablerule.experiments.claims import (
     of_print,
     of_whole,
     steadier,
+    wider,
 )
 from stablerule.experiments.printed import COMPLETION, Printed
 
@@ -29,7 +31,8 @@ def group_row(graph: str, method: str, mean: float, deviation: float) -> dict[st
     return {
         "graph": graph,
         "method": method,
-        "density": {"realistic": {"mrr": {"mean": mean, "deviation": 9.0}}},
+        "seeds": [3],
+        "density": {"realistic": {"mrr": {"mean": mean, "deviation": 9.0, "by_seed": [mean]}}},
         "arbitrary": {"realistic": {"mrr": {"mean": 9.0, "deviation": deviation}}},
     }
 
@@ -43,7 +46,10 @@ def test_a_printed_figure_is_a_share_and_a_missing_deviation_is_none() -> None:
 
 def test_groups_give_the_mean_by_density_and_the_deviation_of_clusters_as_they_come() -> None:
     rows = [group_row("yago3-10-quarter", "drum", 0.4, 0.03), group_row("wn18rr-inductive", "drum", 0.5, 0.1)]
-    assert of_groups(rows) == {"yago3-10": {"drum": Figure(0.4, 0.03)}, "wn18rr": {"drum": Figure(0.5, 0.1)}}
+    assert of_groups(rows) == {
+        "yago3-10": {"drum": Figure(0.4, 0.03, {3: 0.4})},
+        "wn18rr": {"drum": Figure(0.5, 0.1, {3: 0.5})},
+    }
 
 
 def test_without_a_shift_only_the_graphs_of_the_paper_count() -> None:
@@ -89,10 +95,44 @@ def test_a_graph_that_the_claim_leaves_out_is_shown_and_not_counted() -> None:
     assert (told["holds"], told["wn18rr"]) == ("5 of 5", "-.029 nbfnet")
 
 
+def test_a_graph_where_others_had_no_time_is_shown_and_not_counted_here() -> None:
+    def rows_of(name: str) -> list[dict[str, Any]]:
+        found = [("stablerule", 0.5), ("nbfnet", 0.4)]
+        return [group_row("fb15k-237", method, mean, 0.1) for method, mean in found] if name == "completion" else []
+
+    table = claims_table(rows_of)
+    at = [row[0].endswith("but on WN18RR") for row in table.rows].index(True)
+    told = dict(zip(table.headings, table.rows[at + 1], strict=True))
+    assert (told["holds"], told["fb15k-237"]) == (NOT_RUN, "+.100 nbfnet")
+
+
+def test_a_lead_on_new_entities_needs_one_on_known_ones() -> None:
+    new = {"umls": {"stablerule": Figure(0.5), "ncrl": Figure(0.5)}}
+    known = {"umls": {"stablerule": Figure(0.5), "drum": Figure(0.4)}}
+    assert wider(new, known) == {"umls": Said("+.000, known +.100", holds=False)}
+    assert wider(new, {"umls": {"stablerule": Figure(0.5)}}) == {}
+    assert wider({"umls": {"ncrl": Figure(0.5)}}, known) == {}
+
+
 def test_lost_is_a_share_of_its_own_whole() -> None:
     figures = {"umls": {"bare": Figure(0.5), "bare noback": Figure(0.51), "stablerule": Figure(0.8)}}
     assert lost(figures, "noback", "bare") == {"umls": Said("+2.0%", holds=False)}
     assert lost(figures, "noback") == {}
+
+
+def test_what_is_taken_away_is_compared_by_the_seeds_of_both() -> None:
+    whole = Figure(0.9, by_seed={0: 0.5, 1: 0.6, 2: 1.6})
+    figures = {"umls": {"stablerule": whole, "nodecor": Figure(0.6, by_seed={0: 0.45, 3: 0.75})}}
+    assert lost(figures, "nodecor") == {"umls": Said("-10.0%", holds=True)}
+    none_shared = {"umls": {"stablerule": whole, "nodecor": Figure(0.6, by_seed={3: 0.75})}}
+    assert lost(none_shared, "nodecor") == {}
+
+
+def test_several_seeds_give_the_half_of_an_interval() -> None:
+    figures = {"umls": {"a": Figure(0.5, by_seed={0: 0.52, 1: 0.54}), "b": Figure(0.5, by_seed={0: 0.5, 1: 0.5})}}
+    # The differences .02 and .04: a mean of .03 and, by Student's t with one degree of freedom, 12.706 * .01.
+    assert gained(figures, "a", "b") == {"umls": Said("+6.0% ± 25.4%", holds=True)}
+    assert gained(figures, "b", "a") == {"umls": Said("-5.7% ± 24.0%", holds=False)}
 
 
 def test_more_general_counts_by_graph() -> None:

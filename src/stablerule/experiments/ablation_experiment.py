@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_figure import group_figure
-from stablerule.experiments.group_tables import group_tables, summarise_groups
+from stablerule.experiments.group_tables import by_seed, group_tables, summarise_groups
 from stablerule.experiments.methods import ABLATED, FOLDER, LARGE, LEFT_OUT, SMALL, made_with, run_cell
-from stablerule.experiments.paired import over_seeds
+from stablerule.experiments.paired import change
 from stablerule.experiments.printed import ABLATION, cited_graph, whose_print
 from stablerule.reports.tables import Table
 
@@ -60,28 +58,21 @@ def differences(rows: list[dict[str, Any]], align: str) -> list[Table]:
 
 def _difference(row: dict[str, Any], whole: dict[str, Any], align: str) -> list[tuple[str, ...]]:
     """A line; none if no seed is there for both."""
-    own, other = (_by_seed(one, align) for one in (row, whole))
-    shared = sorted(set(own) & set(other))
-    if not shared:
+    found = change(by_seed(row, align), by_seed(whole, align))
+    if found is None:
         return []
-    found = over_seeds(np.array([own[seed] - other[seed] for seed in shared]))
-    share = found["difference"] / np.mean([other[seed] for seed in shared])
-    interval = "{:+.4f} to {:+.4f}".format(*found["seeds"]) if "seeds" in found else ""
+    interval = "" if found.interval is None else "{:+.4f} to {:+.4f}".format(*found.interval)
     return [
         (
             row["method"],
             whole["method"],
-            str(len(shared)),
-            f"{found['difference']:+.4f}",
+            str(found.seeds),
+            f"{found.difference:+.4f}",
             interval,
-            f"{share:+.2%}",
+            f"{found.share:+.2%}",
             _printed_difference(row["graph"], row["method"], whole["method"]),
         )
     ]
-
-
-def _by_seed(row: dict[str, Any], align: str) -> dict[int, float]:
-    return dict(zip(row["seeds"], row[align]["realistic"]["mrr"]["by_seed"], strict=True))
 
 
 def _printed_difference(graph: str, method: str, whole: str) -> str:

@@ -66,6 +66,11 @@ def mrr_of_tails(runs: list[dict[str, Any]]) -> float | None:
     return float(np.mean(told)) if len(told) == len(runs) else None
 
 
+def by_seed(row: dict[str, Any], align: str) -> dict[int, float]:
+    """Return the mean MRR over groups, ties broken evenly, that each seed of a row has."""
+    return dict(zip(row["seeds"], row[align]["realistic"]["mrr"]["by_seed"], strict=True))
+
+
 def _over_groups(found: list[dict[str, Any]], form: str) -> dict[str, Any]:
     """found: of each seed."""
     names = list(found[0]["groups"])

@@ -10,6 +10,7 @@ from stablerule.experiments.group_tables import group_tables, summarise_groups
 from stablerule.experiments.inductive import (
     ENDING,
     GRAIL,
+    LEFT_OUT,
     METHODS_FOR_NEW,
     MINUTES,
     PARTED,
@@ -56,6 +57,7 @@ ON_NEW_ENTITIES = Experiment(
     options={"align": "density"},
     run=run_cell,
     made_with=made_with,
+    left_out=LEFT_OUT,
     summarise=summarise_groups,
     tables=tables,
     figures=lambda rows, own: group_figure(rows, own["align"]),

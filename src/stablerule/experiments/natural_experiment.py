@@ -9,7 +9,8 @@ import numpy as np
 from stablerule.experiments.cells import grouped
 from stablerule.experiments.covered_bodies_figure import coverage_figure, coverage_table
 from stablerule.experiments.experiment import Experiment, Options
-from stablerule.experiments.natural import FOLDER_OF_OWN, GRAPH, MINUTES, OWN, SCALING, run_cell
+from stablerule.experiments.methods import METHODS
+from stablerule.experiments.natural import FOLDER_OF_OWN, GRAPH, LEFT_OUT, MINUTES, OWN, run_cell
 from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
@@ -110,9 +111,10 @@ NATURAL_SHIFT = Experiment(
     needs=f"up to {MINUTES:g} minutes a cell and 6 GB; {OWN}: a folder of yours, which {FOLDER_OF_OWN} names",
     graphs=(GRAPH,),
     more_graphs=(OWN,),
-    methods=SCALING,
+    methods=tuple(METHODS),
     seeds=(0,),
     run=run_cell,
+    left_out=LEFT_OUT,
     summarise=summarise,
     tables=tables,
     figures=figures,

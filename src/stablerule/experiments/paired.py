@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
+
+
+class Change(NamedTuple):
+    """What changes from one method to another: in the mean, as a share, and the interval of 95% of either.
+
+    The intervals are None with a single seed.
+    """
+
+    seeds: int
+    difference: float
+    share: float
+    interval: tuple[float, float] | None
+    shares: tuple[float, float] | None
+
+
+def change(own: Mapping[int, float], other: Mapping[int, float]) -> Change | None:
+    """Return what changes from the other method to this one, by the seeds that both have; None if there are none.
+
+    >>> change({0: 0.75, 1: 0.9}, {0: 0.5})
+    Change(seeds=1, difference=0.25, share=0.5, interval=None, shares=None)
+    """
+    shared = sorted(set(own) & set(other))
+    if not shared:
+        return None
+    found = over_seeds(np.array([own[seed] - other[seed] for seed in shared]))
+    whole = float(np.mean([other[seed] for seed in shared]))
+    ends = found.get("seeds")
+    return Change(
+        len(shared),
+        found["difference"],
+        found["difference"] / whole,
+        (ends[0], ends[1]) if ends else None,
+        (ends[0] / whole, ends[1] / whole) if ends else None,
+    )
 
 
 def over_seeds(gains: NDArray[np.float64]) -> dict[str, Any]:

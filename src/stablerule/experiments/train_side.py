@@ -60,6 +60,7 @@ METHODS: dict[str, Variant] = {
     "firstmoment": Variant("stablerule", {"moment_order": 1}),
     "rff": Variant("stablerule", {"features": "rff"}),
     "random weights": Variant("stablerule", {"random_weights": True}),
+    "printed weights": Variant("stablerule", {"literal": True, "weight_steps": 100, "weight_rate": 0.01}),
     "tabular": Variant("tabular"),
     # Where weights can move the optimum: a small network, which alone scores.
     "small": Variant("stablerule", {"size": 16, "smoothing": None}),

@@ -9,6 +9,8 @@ import numpy as np
 from stablerule.baselines import MODELS
 from stablerule.datasets import load
 from stablerule.experiments.apart import run_apart
+from stablerule.experiments.printed import cited_graph
+from stablerule.learning.presets import PRESETS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,16 +19,35 @@ if TYPE_CHECKING:
 
     from stablerule.experiments.cells import Cell
 
-# What the weights may do: ours, with a price and a floor; the same as far as it goes; and the form in print.
+# What the weights may do: ours, with a price and a floor; ours as far as they go; and the form in print.
 WEIGHTS: dict[str, dict[str, Any]] = {
     "ours": {"weight_steps": 50},
     "no floor": {"weight_steps": 200, "weight_penalty": 0.0, "share_floor": 0.0},
-    "as printed": {"weight_steps": 100, "weight_rate": 0.01, "literal": True},
+    "as printed": {"literal": True},
 }
 METHODS: dict[str, dict[str, Any]] = {"stablerule": {}, "lengths in turn": {"order": "lengths", "min_length": 2}}
 # Nothing is asked of these models: how rules are weighed need not be chosen.
 LEARNING_ONLY = {"constants": False, "aggregation": "max_plus", "patience": None}
 SHOWN = 40  # dimensions of a correlation matrix that are kept
+
+
+def weights_on(graph: str) -> dict[str, dict[str, Any]]:
+    """Return the options of all weights; the form in print has the paper's steps and rate for this graph.
+
+    >>> weights_on("kinship")["as printed"]
+    {'weight_steps': 200, 'weight_rate': 0.01, 'literal': True}
+    """
+    printed = PRESETS.get(cited_graph(graph), PRESETS["dblp"])  # a graph that the paper does not have
+    rates = {name: printed[name] for name in ("weight_steps", "weight_rate")}
+    return WEIGHTS | {"as printed": rates | WEIGHTS["as printed"]}
+
+
+def made_with(cell: Cell) -> dict[str, Any]:
+    """Say what a result depends on beside its cell."""
+    return {
+        "settings": LEARNING_ONLY | METHODS[str(cell["method"])],
+        "weights": weights_on(str(cell["graph"])),
+    }
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
@@ -46,7 +67,7 @@ def look(cell: Cell, cache: Path) -> dict[str, Any]:
     if not isinstance(model, StableRule):
         raise TypeError("the learner has no network")
     told: dict[str, Any] = {"steps": model.learned_["steps"], "checks": model.learned_["checks"], "correlations": {}}
-    for name, how in WEIGHTS.items():
+    for name, how in weights_on(str(cell["graph"])).items():
         found = feature_correlations(model, dataset.graph, Decorrelation(**how))
         told["correlations"][name] = {
             "mean_before": off_diagonal(found.before),

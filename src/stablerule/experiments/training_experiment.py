@@ -9,7 +9,7 @@ import numpy as np
 from stablerule.experiments.cells import grouped
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.methods import LARGE, SMALL
-from stablerule.experiments.training import METHODS, WEIGHTS, run_cell
+from stablerule.experiments.training import METHODS, WEIGHTS, made_with, run_cell
 from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
@@ -108,6 +108,7 @@ WHILE_LEARNING = Experiment(
     methods=tuple(METHODS),
     seeds=(0, 1, 2),
     run=run_cell,
+    made_with=made_with,
     summarise=summarise,
     tables=tables,
     figures=figures,

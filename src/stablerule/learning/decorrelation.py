@@ -49,7 +49,7 @@ class Decorrelation:
     weight_penalty: float = 0.05  # lambda, the price of uneven weights
     share_floor: float = 0.5  # the effective share of the samples never falls below
     restart: bool = False  # equal weights at the start of each batch, as in the paper
-    literal: bool = False  # all as printed: raw Z, random start, plain gradient steps, no price, no floor
+    literal: bool = False  # all as printed: raw Z, a random start, Adam on the weights, no price, no floor
 
     def __post_init__(self) -> None:
         for name in ("moment_order", "fourier_count", "weight_steps"):
@@ -141,8 +141,8 @@ class BodyWeights:
             steps.append(WeightStep(L_d / base, share, float(w.max())))
             if not left:
                 break
-            if o.literal:  # a plain step on the weight of each sample, held at 0 or more
-                ahead = _rescale((w - o.weight_rate / N * (g - even @ g)).clamp_min(0), even)
+            if o.literal:  # the weight of each sample itself, held at 0 or more; its gradient has N below the line
+                ahead = _rescale((w - o.weight_rate * _adam(adam, (g - p @ g) / N)).clamp_min(0), even)
             else:
                 # Minimise L_d(w)/L_d(1) + lambda * mean of (w-1)^2 by the logits of w ~ exp(t): dt_n = w_n (g_n - p.g)
                 # for one sample of the body, so that a body met m times moves as m bodies met once do.

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from stablerule.errors import InputError, OptionError
+from stablerule.learning.denormals import denormals_as_zero
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,6 +174,7 @@ class RuleNetwork(nn.Module):
             )
 
 
+@denormals_as_zero()
 def head_probabilities(network: RuleNetwork, bodies: Ids, device: str = "cpu") -> NDArray[np.float64]:
     """P(head relation | body) of bodies by id (n, L), short ones filled with -1: (n, 2R+1)."""
     with torch.no_grad():

@@ -16,6 +16,7 @@ import torch
 
 from stablerule.learning.batches import Batch, Pool
 from stablerule.learning.decorrelation import BodyWeights, Decorrelation, random_weights
+from stablerule.learning.denormals import denormals_as_zero
 from stablerule.learning.interrupting import interrupt_later
 from stablerule.progress import progress_bar
 from stablerule.reasoning.deadline import Deadline
@@ -64,6 +65,7 @@ class Progress:
     seconds: float = 0.0
 
 
+@denormals_as_zero()
 def train(
     network: RuleNetwork,
     samples: RuleSamples,
