@@ -58,4 +58,11 @@ def test_the_best_of_several_runs_and_the_exponent() -> None:
     assert rows[0]["slopes"]["milliseconds_a_step"] == pytest.approx(2)
     (table,) = tables(rows, {})
     assert table.rows[0][:5] == ("size", "stablerule", "64", "256", "2 to 32")
+    # By the formula 40 d + 2 d^2: 10,752 at 64 and 141,312 at 256, a slope of log(13.14) / log(4).
+    assert table.rows[0][-2:] == ("2.00", "1.86")
     assert "</svg>" in figures(rows, {})[0].svg
+
+
+@pytest.mark.parametrize("sweep", ["facts", "relations", "max_length"])
+def test_the_formula_knows_nothing_of_the_graph(sweep: str) -> None:
+    assert efficiency.claimed("stablerule", sweep, 2) is None

@@ -35,11 +35,6 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "moment_order": (1, 2, 3, 4),
     "batch_size": (1000, 2000, 4000, 8000),
 }
-# By the formula of the paper; without weights the first term is gone.
-CLAIMED = {
-    "stablerule": {"size": "1 to 2", "weight_steps": "0 to 1", "moment_order": "0 to 2", "batch_size": "1"},
-    "nodecor": {"size": "2", "batch_size": "1"},
-}
 OPTIONS: dict[str, Any] = {
     "steps": STEPS,
     "patience": None,
@@ -47,6 +42,7 @@ OPTIONS: dict[str, Any] = {
     "warm_up": 0,
     "size": 256,
     "weight_steps": 10,
+    "moment_order": 2,
     "batch_size": 4000,
     "constants": False,
     "aggregation": "max_plus",
@@ -54,6 +50,23 @@ OPTIONS: dict[str, Any] = {
 }
 WAYS: dict[str, dict[str, Any]] = {"stablerule": {}, "nodecor": {"decorrelate": False}}
 UNTOUCHED = {"nodecor": ("weight_steps", "moment_order")}  # without weights they change nothing
+
+
+def claimed(method: str, sweep: str, value: float) -> float | None:
+    """Return the operations of a step by the formula of the paper; None for what it does not know.
+
+    Without weights its first term is gone.
+
+    >>> claimed("nodecor", "batch_size", 8000) / claimed("nodecor", "batch_size", 1000)
+    8.0
+    >>> round(claimed("stablerule", "weight_steps", 100) / claimed("stablerule", "weight_steps", 1), 2)
+    1.77
+    """
+    at = OPTIONS | {sweep: value}
+    if sweep not in ("size", "weight_steps", "moment_order", "batch_size"):
+        return None
+    weighting = 0.0 if method == "nodecor" else at["weight_steps"] / at["size"] * at["moment_order"] ** 2
+    return float((weighting + 2) * at["batch_size"] * at["size"] ** 2)
 
 
 def cells(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ...], own: Options) -> list[Cell]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.experiments.efficiency import CLAIMED, SWEEPS, WAYS, cells, run_cell
+from stablerule.experiments.efficiency import SWEEPS, WAYS, cells, claimed, run_cell
 from stablerule.experiments.experiment import Experiment, Options
-from stablerule.reports.plots import legend_below, new_grid, series
+from stablerule.reports.plots import COLOURS, legend_below, new_grid, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MEASURED = {"milliseconds_a_step": "ms a step", "seconds": "seconds in all", "peak_gb": "peak, GB"}
 
@@ -71,24 +74,61 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
             for name, digits in zip(MEASURED, (0, 1, 1), strict=True)
         ),
         "" if exponent is None else f"{exponent:.2f}",
-        CLAIMED[row["method"]].get(row["sweep"], ""),
+        _claimed_exponent(row),
     )
 
 
+def _claimed_exponent(row: dict[str, Any]) -> str:
+    """The slope of the paper's formula at the same values."""
+    values = [point["value"] for point in row["points"]]
+    by_formula = [claimed(row["method"], row["sweep"], value) for value in values]
+    known = [cost for cost in by_formula if cost is not None]
+    exponent = slope(values, known) if len(known) == len(values) else None
+    return "" if exponent is None else f"{exponent:.2f}"
+
+
 def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
-    """Draw a panel for each sweep: milliseconds a step against the value, on logarithmic scales."""
+    """Draw a panel for each sweep: milliseconds a step against the value, logarithmic, with one scale for all."""
     sweeps = [name for name in SWEEPS if any(row["sweep"] == name for row in rows)]
     if not sweeps:
         return []
     figure, panels = new_grid(len(sweeps), 4, width=2.8, height=2.4)
-    ways = list(WAYS)
     for sweep, panel in zip(sweeps, panels, strict=True):
         for row in (row for row in rows if row["sweep"] == sweep):
-            x, y = zip(*((p["x"], p["milliseconds_a_step"]) for p in row["points"]), strict=True)
-            panel.plot(x, y, **series(ways.index(row["method"])), label=row["method"])
+            _draw(panel, row)
         panel.set(xscale="log", yscale="log", xlabel=sweep.replace("_", " "), ylabel="ms a step")
-    legend_below(figure, panels[0])
-    return [Drawing("growth", "Milliseconds of one learning step while one thing grows, logarithmic scales.", figure)]
+        values = sorted({point["x"] for row in rows if row["sweep"] == sweep for point in row["points"]})
+        panel.set_xticks(values, [short_number(value) for value in values])
+        panel.minorticks_off()
+    lowest, highest = min(panel.get_ylim()[0] for panel in panels), max(panel.get_ylim()[1] for panel in panels)
+    for panel in panels:
+        panel.set_ylim(lowest, highest)
+        panel.yaxis.set_major_formatter(lambda value, _: short_number(value))
+    legend_below(figure, panels[sweeps.index("size") if "size" in sweeps else 0])
+    caption = (
+        "Milliseconds of one learning step while one thing grows, logarithmic scales. Grey: how the formula of the "
+        "paper grows, from the first point of each line."
+    )
+    return [Drawing("growth", caption, figure)]
+
+
+def _draw(panel: Axes, row: dict[str, Any]) -> None:
+    """The measured points, and the formula where it says something."""
+    x, y = zip(*((p["x"], p["milliseconds_a_step"]) for p in row["points"]), strict=True)
+    panel.plot(x, y, **series(list(WAYS).index(row["method"])), label=row["method"])
+    by_formula = [claimed(row["method"], row["sweep"], p["value"]) for p in row["points"]]
+    known = [cost for cost in by_formula if cost is not None]
+    if len(known) == len(x):
+        panel.plot(x, [y[0] * cost / known[0] for cost in known], color=COLOURS[-1], linestyle=":", zorder=1)
+
+
+def short_number(value: float) -> str:
+    """Write a number in few characters, for the side of a plot.
+
+    >>> short_number(34014), short_number(237), short_number(2.0)
+    ('34k', '237', '2')
+    """
+    return f"{value / 1000:.0f}k" if value >= 10_000 else f"{value:g}"
 
 
 EFFICIENCY = Experiment(
