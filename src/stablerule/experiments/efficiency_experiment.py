@@ -56,7 +56,9 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
     headings = ("sweep", "method", "from", "to", "ms a step", "seconds", "peak, GB", "exponent", "claimed")
     made = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
-        lines = tuple(_line(row) for row in rows if row["graph"] == graph)
+        there = [row for row in rows if row["graph"] == graph]
+        there.sort(key=lambda row: (list(SWEEPS).index(row["sweep"]), list(WAYS).index(row["method"])))
+        lines = tuple(_line(row) for row in there)
         made.append(Table(graph, headings, lines))
     return made
 
