@@ -13,7 +13,7 @@ from stablerule.errors import InputError
 from stablerule.experiments import natural
 from stablerule.experiments.bibliography import read_bibliography
 from stablerule.experiments.cells import Cell
-from stablerule.experiments.natural_experiment import country_name, figures, summarise, tables
+from stablerule.experiments.natural_experiment import NATURAL_SHIFT, country_name, figures, summarise, tables
 from stablerule.graph import Dataset
 
 COUNTRIES = ("AT", "BE", "CH", "DK", "EE", "FI")
@@ -99,3 +99,9 @@ def test_a_dump_of_ones_own_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     found = natural.everything_of("aminer")
     assert found.name == "aminer"
     assert read_bibliography(found).groups.names == COUNTRIES[:5]
+
+
+def test_a_dump_of_the_user_is_not_given_to_methods_that_do_not_scale() -> None:
+    asked = {cell["method"] for cell in NATURAL_SHIFT.default_cells((natural.OWN,), (0,), {})}
+    assert "stablerule" in asked
+    assert not asked & {"nbfnet", "astarnet", "neural-lp", "drum", "compgcn"}

@@ -297,9 +297,10 @@ def _changes(figures: Figures, own: str, other: str) -> dict[str, Change]:
 
 def _said(found: Change, *, holds: bool) -> Said:
     """The share and, with several seeds, half of its interval of 95%."""
-    if found.shares is None:
+    if found.interval is None:
         return Said(f"{found.share:+.1%}", holds)
-    return Said(f"{found.share:+.1%} ± {(found.shares[1] - found.shares[0]) / 2:.1%}", holds)
+    low, high = found.interval
+    return Said(f"{found.share:+.1%} ± {(high - low) / 2 / found.whole:.1%}", holds)
 
 
 def more_general(rows: Rows) -> ByGraph:

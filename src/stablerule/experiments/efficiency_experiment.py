@@ -82,11 +82,15 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _claimed_exponent(row: dict[str, Any]) -> str:
     """The slope of the paper's formula at the same values."""
-    values = [point["value"] for point in row["points"]]
-    by_formula = [claimed(row["method"], row["sweep"], value) for value in values]
-    known = [cost for cost in by_formula if cost is not None]
-    exponent = slope(values, known) if len(known) == len(values) else None
+    costs = _by_formula(row)
+    exponent = slope([point["value"] for point in row["points"]], costs) if costs else None
     return "" if exponent is None else f"{exponent:.2f}"
+
+
+def _by_formula(row: dict[str, Any]) -> list[float]:
+    """What the paper's formula says at each point; nothing where it says nothing."""
+    costs = [claimed(row["method"], row["sweep"], point["value"]) for point in row["points"]]
+    return [cost for cost in costs if cost is not None]
 
 
 def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
@@ -118,10 +122,8 @@ def _draw(panel: Axes, row: dict[str, Any]) -> None:
     """The measured points, and the formula where it says something."""
     x, y = zip(*((p["x"], p["milliseconds_a_step"]) for p in row["points"]), strict=True)
     panel.plot(x, y, **series(list(WAYS).index(row["method"])), label=row["method"])
-    by_formula = [claimed(row["method"], row["sweep"], p["value"]) for p in row["points"]]
-    known = [cost for cost in by_formula if cost is not None]
-    if len(known) == len(x):
-        panel.plot(x, [y[0] * cost / known[0] for cost in known], color=COLOURS[-1], linestyle=":", zorder=1)
+    if costs := _by_formula(row):
+        panel.plot(x, [y[0] * cost / costs[0] for cost in costs], color=COLOURS[-1], linestyle=":", zorder=1)
 
 
 def short_number(value: float) -> str:
@@ -137,7 +139,7 @@ EFFICIENCY = Experiment(
     name="efficiency",
     folder="efficiency",
     about="how time and memory of StableRule grow with facts, relations, rule length, d, T_d, O_d and N (section 6.5)",
-    needs="half a minute a cell and ten for the largest, with a core of its own",
+    needs="half a minute a cell and six for the longest rules, with a core of its own",
     graphs=("fb15k-237",),
     more_graphs=("umls", "geography"),
     methods=tuple(WAYS),

@@ -14,23 +14,24 @@ if TYPE_CHECKING:
 
 
 class Change(NamedTuple):
-    """What changes from one method to another: in the mean, as a share, and the interval of 95% of either.
-
-    The intervals are None with a single seed.
-    """
+    """What changes from one method to another, whose mean is whole; the interval of 95% is None with a single seed."""
 
     seeds: int
     difference: float
-    share: float
+    whole: float
     interval: tuple[float, float] | None
-    shares: tuple[float, float] | None
+
+    @property
+    def share(self) -> float:
+        """The difference as a share of the whole."""
+        return self.difference / self.whole
 
 
 def change(own: Mapping[int, float], other: Mapping[int, float]) -> Change | None:
     """Return what changes from the other method to this one, by the seeds that both have; None if there are none.
 
     >>> change({0: 0.75, 1: 0.9}, {0: 0.5})
-    Change(seeds=1, difference=0.25, share=0.5, interval=None, shares=None)
+    Change(seeds=1, difference=0.25, whole=0.5, interval=None)
     """
     shared = sorted(set(own) & set(other))
     if not shared:
@@ -38,13 +39,7 @@ def change(own: Mapping[int, float], other: Mapping[int, float]) -> Change | Non
     found = over_seeds(np.array([own[seed] - other[seed] for seed in shared]))
     whole = float(np.mean([other[seed] for seed in shared]))
     ends = found.get("seeds")
-    return Change(
-        len(shared),
-        found["difference"],
-        found["difference"] / whole,
-        (ends[0], ends[1]) if ends else None,
-        (ends[0] / whole, ends[1] / whole) if ends else None,
-    )
+    return Change(len(shared), found["difference"], whole, (ends[0], ends[1]) if ends else None)
 
 
 def over_seeds(gains: NDArray[np.float64]) -> dict[str, Any]:
