@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stablerule import Graph, households
+from stablerule import Graph, Rule, households
 from stablerule.errors import InputError
 from stablerule.experiments import compared_rules
 from stablerule.experiments.cells import Cell
-from stablerule.experiments.compared_rules import compare, groups_of_heads, relations_of, rule_file
-from stablerule.experiments.compared_rules_experiment import summarise, tables
+from stablerule.experiments.compared_rules import PAPERS, compare, groups_of_heads, relations_of, rule_file
+from stablerule.experiments.compared_rules_experiment import RULES_COMPARED, summarise, tables
+from stablerule.experiments.printed_rules import PRINTED_RULES
 from stablerule.graph import Dataset
 
 WORLD = households(families=40, missing=0.1, seed=0).dataset
@@ -52,6 +53,24 @@ def test_rules_of_all_are_measured_in_the_same_way(tmp_path: Path, monkeypatch: 
     first, second = tables(rows, {})
     assert {line[0] for line in first.rows} == {"tabular", "anyburl"}
     assert f"`{spelled}`" in {line[0] for line in second.rows}
+
+
+def test_rules_in_print_are_measured_as_those_of_learners_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = {"printed": (Rule("grandparent_of", ("parent_of", "parent_of")),)}
+    monkeypatch.setattr(compared_rules, "PRINTED_RULES", printed)
+    monkeypatch.setattr(compared_rules, "load", lambda _: WORLD)
+    monkeypatch.setattr(compared_rules, "relations_of", lambda _: ["grandparent_of"])
+    monkeypatch.setattr(compared_rules, "BEST", 100)
+    cells: list[Cell] = [{"graph": "households", "method": name, "seed": 0} for name in ("printed", "tabular")]
+    in_print, learned = (compare(cell, tmp_path)["rules"] for cell in cells)
+    (same,) = [one for one in learned if one["rule"] == in_print[0]["rule"]]
+    assert in_print == [same | {"score": None}]  # a rule in print has no score
+
+
+def test_rules_in_print_are_asked_for_on_the_papers_graph_alone() -> None:
+    cells = RULES_COMPARED.default_cells(RULES_COMPARED.all_graphs, (0,), {})
+    assert {cell["graph"] for cell in cells if cell["method"] in PRINTED_RULES} == {"yago3-10-quarter"}
+    assert {rule.head_relation for rule in PRINTED_RULES["printed stablerule"]} == set(PAPERS["yago3-10-quarter"])
 
 
 def test_where_files_of_rules_are_must_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,22 @@ def test_a_run_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert all("</svg>" in drawing.svg for drawing in figures([row], {}))
 
 
+def test_batches_of_two_sizes_are_held_against_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "load", lambda _: WORLD)
+    monkeypatch.setattr(training, "LEARNING_ONLY", training.LEARNING_ONLY | SMALL | {"steps": 120})
+    sizes = {"batches of 500": {"batch_size": 20}, "batches of 8000": {"batch_size": 2000}}
+    monkeypatch.setattr(training, "BATCHES", sizes)
+    cells: list[Cell] = [{"graph": "umls", "method": name, "seed": 0} for name in sizes]
+    rows = summarise([{"cell": cell, "result": training.look(cell, tmp_path)} for cell in cells], {})
+    assert "weights" not in training.made_with(cells[0])
+    small, large = (row["fluctuation"] for row in rows)
+    assert small > 2 * large  # chance alone would make it ten times
+    (table,) = tables(rows, {})
+    assert table.rows == (("umls", "1", f"{small:.3f}", f"{large:.3f}"),)
+    assert figures(rows, {}) == []
+    assert tables(rows[:1], {}) == []  # there is nothing to hold it against
+
+
 def test_groups_lie_in_the_plane(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_planes, "load", lambda _: WORLD)
     cell: Cell = {"graph": "umls", "method": "by_paths", "seed": 0}

@@ -9,18 +9,19 @@ import numpy as np
 from stablerule.experiments.cells import grouped
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.methods import LARGE, SMALL
-from stablerule.experiments.training import METHODS, WEIGHTS, made_with, run_cell
+from stablerule.experiments.training import BATCHES, METHODS, WEIGHTS, made_with, run_cell
 from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
 
 CURVES = {"loss": "weighted cross-entropy", "dependence": "dependence (equal = 1)", "share": "effective share"}
 EVERY = 5  # steps
+AT_THE_END = 100  # steps, over which fluctuations are measured
 SHOWN = ("mean_before", "mean_after", "dependence", "share")
 
 
 def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
-    """Return a row for each graph and method: curves averaged over seeds, and correlations of the first seed."""
+    """Return a row for each graph and method: curves and fluctuations over seeds, correlations of the first seed."""
     rows = []
     for (graph, method), ran in grouped(results, "graph", "method").items():
         runs = [one["result"] for one in ran]
@@ -29,9 +30,20 @@ def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any
             name: [_mean([run["steps"][at].get(name) for run in runs]) for at in range(0, length, EVERY)]
             for name in CURVES
         }
-        kept = {"correlations": runs[0]["correlations"], "before": runs[0]["before"]}
-        rows.append({"graph": graph, "method": method, "seeds": len(runs), "every": EVERY, **curves, **kept})
+        moved = float(np.mean([fluctuation([step["loss"] for step in run["steps"]]) for run in runs]))
+        kept = {name: runs[0][name] for name in ("correlations", "before") if name in runs[0]}
+        row = {"graph": graph, "method": method, "seeds": len(runs), "every": EVERY, "fluctuation": moved}
+        rows.append(row | curves | kept)
     return rows
+
+
+def fluctuation(losses: list[float]) -> float:
+    """Deviation of the loss of a batch around its course, from the differences of steps that follow each other.
+
+    >>> fluctuation([5.0, 4.0, 3.0, 2.0]), fluctuation([3.0, 4.0] * 50)
+    (0.0, 0.7070...)
+    """
+    return float(np.diff(losses[-AT_THE_END:]).std() / np.sqrt(2))
 
 
 def _mean(values: list[float | None]) -> float | None:
@@ -41,7 +53,11 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return what each kind of weights does to the mean size of correlations, and what it costs."""
+    """Return what each kind of weights does to correlations, and what it costs; and how batches of two sizes differ."""
+    return [*_of_correlations(rows), *_of_batches(rows)]
+
+
+def _of_correlations(rows: list[dict[str, Any]]) -> list[Table]:
     headings = (
         "graph, method",
         "weights",
@@ -53,16 +69,35 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
     lines = [
         (f"{row['graph']}, {row['method']}", name, *(f"{found[key]:.3f}" for key in SHOWN))
         for row in rows
-        for name, found in row["correlations"].items()
+        for name, found in row.get("correlations", {}).items()
     ]
     return [Table("Feature correlations, first seed", headings, tuple(lines))] if lines else []
 
 
+def _of_batches(rows: list[dict[str, Any]]) -> list[Table]:
+    """For graphs that were learned with both sizes, how much the loss moves from one batch to the next."""
+    found = {(row["graph"], row["method"]): row for row in rows}
+    graphs = [
+        graph for graph in dict.fromkeys(row["graph"] for row in rows) if all((graph, b) in found for b in BATCHES)
+    ]
+    lines = [
+        (
+            graph,
+            str(min(found[graph, name]["seeds"] for name in BATCHES)),
+            *(f"{found[graph, name]['fluctuation']:.3f}" for name in BATCHES),
+        )
+        for graph in graphs
+    ]
+    title = f"Deviation of the loss from batch to batch, last {AT_THE_END} steps"
+    return [Table(title, ("graph", "seeds", *BATCHES), tuple(lines))] if lines else []
+
+
 def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
     """Draw the curves, and the correlations of the first graph that has them."""
-    if not rows:
+    looked_into = [row for row in rows if "correlations" in row]
+    if not looked_into:
         return []
-    return [_drawn_curves(rows), _drawn_correlations(rows[0])]
+    return [_drawn_curves(looked_into), _drawn_correlations(looked_into[0])]
 
 
 def _drawn_curves(rows: list[dict[str, Any]]) -> Drawing:
@@ -105,7 +140,7 @@ WHILE_LEARNING = Experiment(
     needs="10 to 60 s a cell",
     graphs=(*SMALL, *LARGE),
     more_graphs=("geography",),
-    methods=tuple(METHODS),
+    methods=(*METHODS, *BATCHES),
     seeds=(0, 1, 2),
     run=run_cell,
     made_with=made_with,
