@@ -13,6 +13,7 @@ from stablerule.experiments.claims import (
     ahead,
     blanked,
     calmer,
+    calmer_batches,
     claims_table,
     gained,
     higher,
@@ -25,6 +26,7 @@ from stablerule.experiments.claims import (
     wider,
 )
 from stablerule.experiments.printed import COMPLETION, Printed
+from stablerule.experiments.training import BATCHES
 
 
 def group_row(graph: str, method: str, mean: float, deviation: float) -> dict[str, Any]:
@@ -141,6 +143,21 @@ def test_more_general_counts_by_graph() -> None:
         for method, kind in (("stablerule", "general"), ("stablerule", "one group"), ("ncrl", "some groups"))
     ]
     assert more_general(rows) == {"family": Said("1 of 2, ncrl 0", holds=True)}
+
+
+def test_batches_of_two_sizes_are_needed() -> None:
+    def row(graph: str, method: str, moved: float) -> dict[str, Any]:
+        return {"graph": graph, "method": method, "fluctuation": moved}
+
+    small, large = BATCHES
+    rows = [
+        row("umls", small, 0.2),
+        row("umls", large, 0.05),
+        row("family", small, 0.1),
+        row("umls", "stablerule", 1.0),
+    ]
+    assert calmer_batches(rows) == {"umls": Said(".050, small .200", holds=True)}
+    assert not calmer_batches([row("umls", small, 0.1), row("umls", large, 0.1)])["umls"].holds
 
 
 def test_blank_is_half_or_less() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,57 @@ def test_a_model_that_was_kept_answers_the_same(world: Dataset, name: str, tmp_p
     ours, theirs = (m.rank(world.test, graph=graph, known=graph) for m in (model, loaded))
     np.testing.assert_array_equal(ours.best, theirs.best)
     np.testing.assert_array_equal(ours.worst, theirs.worst)
+
+
+def elsewhere(graph: Graph) -> Graph:
+    """The same facts about others."""
+    facts = [(f"other {h}", r, f"other {t}") for h, r, t in graph.vocabulary.decode(graph.triples).rows()]
+    return Dataset.from_names("elsewhere", train=facts).graph
+
+
+def test_what_constants_say_can_be_left_out_of_evidence() -> None:
+    """As if only chains had been asked, when there is room for all rivals."""
+    world = WORLDS["households"]
+    model = learner().fit(world.graph, world.valid)
+    queries, known = Queries.both_ways(world.valid, world.graph.n_relations), world.graph
+    room = 2 * world.graph.n_entities
+    encoded = [encode_rules(rules, world.graph) for rules in (model.rules, model.rules.filter(kind="chains"))]
+    both, chains = (Search(one, Aggregation()).evidence(*queries, known, room) for one in encoded)
+    assert (both.stand_for > 0).sum() > (chains.stand_for > 0).sum() > 0  # constants reach more
+    alone = both.by_chains_alone()
+    there = alone.stand_for > 0
+    reached = chains.stand_for[:, 0] > 0  # otherwise a query has no rows at all
+    np.testing.assert_array_equal(there[:, 0], reached)
+    np.testing.assert_array_equal(there[reached].sum(1), (chains.stand_for[reached] > 0).sum(1))
+    for query in np.flatnonzero(reached):
+        ours, theirs = alone.rows[query][there[query]], chains.rows[query][chains.stand_for[query] > 0]
+        np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-6)
+        np.testing.assert_allclose(ours[np.lexsort(ours.T)], theirs[np.lexsort(theirs.T)], rtol=1e-5)
+    assert (np.diff(there[reached].astype(int), axis=1) <= 0).all()  # no gap between rows
+
+
+def test_where_no_constant_is_known_chains_are_weighed_as_if_alone(world: Dataset) -> None:
+    model = learner(aggregation="learned").fit(world.graph, world.valid)
+    assert len(model.rules.filter(kind="constants"))
+    assert model.aggregation_.chain_weights
+    assert model.aggregation_.chain_weights != model.aggregation_.weights
+    assert model.search(world.graph).ways.aggregation == model.aggregation_
+    used = model.search(elsewhere(world.graph)).ways.aggregation
+    assert used.weights == model.aggregation_.chain_weights
+    assert replace(used, weights=model.aggregation_.weights) == replace(model.aggregation_, chain_weights={})
+
+
+def test_chains_have_no_weights_of_their_own_where_all_rules_are_chains(world: Dataset) -> None:
+    model = learner(aggregation="learned", constants=False).fit(world.graph, world.valid)
+    assert not model.aggregation_.chain_weights
+    assert model.search(elsewhere(world.graph)).ways.aggregation == model.aggregation_
+
+
+def test_a_model_from_before_there_were_weights_for_chains_is_read(model: Tabular) -> None:
+    kept = model.aggregation_.to_json()
+    del kept["chain_weights"]
+    assert Aggregation.from_json(kept) == replace(model.aggregation_, chain_weights={})
+    assert Aggregation.from_json(kept).without_constants() == Aggregation.from_json(kept)
 
 
 @pytest.mark.parametrize("asked", ["auto", "learned"])

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stablerule.errors import InputError, ReadError, StableRuleError
 from stablerule.io import write_beside
-from stablerule.paths.threads import available_cores
 from stablerule.progress import progress_bar
 from stablerule.reasoning.deadline import Deadline
 
@@ -150,7 +149,6 @@ def _run(cell: Cell, path: Path, work: Callable[[Cell], dict[str, Any]], made_wi
         "made_with": dict(made_with),
         "result": result,
         "seconds": round(time.perf_counter() - began, 2),
-        "cores": available_cores(),  # with other threads sums differ in the last digits, and what is learned with them
         "versions": {"python": platform.python_version()} | versions(),
     }
     with write_beside(path) as temporary:

@@ -19,6 +19,7 @@ from stablerule.experiments.printed import (
     SECONDS_ON_FB15K_237,
     cited_graph,
 )
+from stablerule.experiments.training import BATCHES
 from stablerule.reports.tables import Table
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def _claims(rows_of: Callable[[str], Rows]) -> Iterator[Claim]:
     yield from _taken_away(of_groups(rows_of("ablation")))
     yield Claim("tables 6, 8: more general rules than NCRL", {}, more_general(rows_of("rules")))
     rows = rows_of("training")
+    yield Claim("figure 5: larger batches fluctuate less", {}, calmer_batches(rows))
     yield Claim("figure 6: correlations nearly blank", {}, blanked(rows, "as printed"), "here, their weights")
     yield Claim("", {}, blanked(rows, "ours"), "here, our weights")
     seconds = {row["method"]: row["seconds"]["learn"] for row in rows_of("methods") if row["graph"] == "fb15k-237"}
@@ -313,6 +315,17 @@ def more_general(rows: Rows) -> ByGraph:
         if OURS in methods and "ncrl" in methods:
             own, other = methods[OURS], methods["ncrl"]
             told[graph] = Said(f"{sum(own)} of {len(own)}, ncrl {sum(other)}", holds=sum(own) > sum(other))
+    return told
+
+
+def calmer_batches(rows: Rows) -> ByGraph:
+    """Hold the fluctuation of the loss with the paper's largest batches against that with its smallest."""
+    moved = {(row["graph"], row["method"]): row["fluctuation"] for row in rows}
+    small, large = BATCHES
+    told = {}
+    for graph in {graph for graph, method in moved if method == small and (graph, large) in moved}:
+        little, much = moved[graph, large], moved[graph, small]
+        told[_column(graph)] = Said(f"{_short(little)}, small {_short(much)}", holds=little < much)
     return told
 
 

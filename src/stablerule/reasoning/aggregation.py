@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -34,6 +34,7 @@ class Aggregation:
     by: whether a rule's weight is its confidence or the learner's score.
     relations: relations that have a way of their own, by name.
     weights: those of `learned`, (columns of evidence,) for each relation by name, and for all others at "*".
+    chain_weights: the same for a graph where no rule with constants can fire, since it has none of the constants.
 
     >>> Aggregation("noisy_or", top=5)
     Aggregation(name='noisy_or', by='confidence', top=5)
@@ -44,6 +45,7 @@ class Aggregation:
     top: int = 0
     relations: Mapping[str, AggregationName] = field(default_factory=dict, repr=False)
     weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    chain_weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.relations.values()):
@@ -61,6 +63,10 @@ class Aggregation:
         """Return the way for one relation or inverse, by name."""
         return self.relations.get(relation, self.name)
 
+    def without_constants(self) -> Aggregation:
+        """How to weigh where chains alone can fire: without evidence that was always there, others count for more."""
+        return replace(self, weights=self.chain_weights or self.weights, chain_weights={})
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values that `from_json` reads back."""
         return {
@@ -70,6 +76,7 @@ class Aggregation:
             "relations": dict(self.relations),
             "columns": list(COLUMNS) if self.weights else [],
             "weights": {name: list(weights) for name, weights in self.weights.items()},
+            "chain_weights": {name: list(weights) for name, weights in self.chain_weights.items()},
         }
 
     @classmethod
@@ -77,8 +84,11 @@ class Aggregation:
         """Take up what `to_json` gave."""
         if kept["weights"] and tuple(kept["columns"]) != COLUMNS:
             raise OptionError("weights of `learned` for other evidence than this version gathers")
-        weights = {name: tuple(values) for name, values in kept["weights"].items()}
-        return cls(kept["name"], kept["by"], kept["top"], dict(kept["relations"]), weights)
+        weights, chain_weights = (
+            {name: tuple(values) for name, values in kept.get(which, {}).items()}
+            for which in ("weights", "chain_weights")
+        )
+        return cls(kept["name"], kept["by"], kept["top"], dict(kept["relations"]), weights, chain_weights)
 
 
 class Ways:

@@ -11,7 +11,7 @@ import numpy as np
 from stablerule.paths.examples import ExampleFacts
 from stablerule.progress import progress_bar
 from stablerule.reasoning.aggregation import Aggregation
-from stablerule.reasoning.fitting import fit_weights, mean_reciprocal_rank
+from stablerule.reasoning.fitting import Weights, fit_weights, mean_reciprocal_rank
 from stablerule.reasoning.search import Search
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Graph, Triples
     from stablerule.graph.triples import Ids
+    from stablerule.reasoning.evidence import Examples
     from stablerule.reasoning.theory import By, Encoded
 
 ROWS = 64  # the answer and its rivals, for each query that weights are fitted to
@@ -103,7 +104,8 @@ def choose_aggregation(
     """Try all aggregations, or `only` one of them, and choose the one with the best realistic MRR.
 
     Half of the facts fit the weights of `learned`, the other half judge, first its ridge, by the evidence that was
-    gathered anyway; the weights are then fitted again to all.
+    gathered anyway; the weights are then fitted again to all, and once more without the evidence of rules with
+    constants, for graphs that have none of these.
     Without valid facts, training facts serve, each hidden while it is asked for; rather those whose pair has no
     other link, because the facts that one asks for seldom have one. examples: those of them that may; None is all.
     known: what is true, and no rival.
@@ -136,7 +138,8 @@ def choose_aggregation(
             advance(1)
     aggregation = judge.with_relations(max(results, key=lambda result: float(result[1].mean())), results)
     if "learned" in (aggregation.name, *aggregation.relations.values()):
-        aggregation = replace(aggregation, weights=fit_weights(evidence, graph, [ridge], seed)[0])
+        (weights,) = fit_weights(evidence, graph, [ridge], seed)
+        aggregation = replace(aggregation, weights=weights, chain_weights=_for_chains(encoded, evidence, ridge, seed))
     tried = tuple(
         {"name": w.name, "by": w.by, "top": w.top, "mrr": round(float(found.mean()), 4)}
         | ({"ridge": ridge} if w.name == "learned" else {})
@@ -144,6 +147,14 @@ def choose_aggregation(
     )
     chosen_on = "training facts, each hidden in turn" if hidden else "valid"
     return Choice(aggregation, tried, len(judging), n, chosen_on)
+
+
+def _for_chains(encoded: Encoded, evidence: Examples, ridge: float, seed: int) -> Weights:
+    """Fit weights to what chains say alone; none where there is nothing else, or nothing to fit to."""
+    alone = evidence.by_chains_alone()
+    if encoded.n_chains == len(encoded.rows) or not len(alone.useful):
+        return {}
+    return fit_weights(alone, encoded.graph, [ridge], seed)[0]
 
 
 class _Judge:

@@ -41,6 +41,13 @@ COLUMNS = (
 GATHERED = len(KINDS) * len(_OF_A_KIND) + 2
 PATHS, LOG_PATHS = GATHERED - 2, GATHERED - 1
 LEAST = 1e-4  # the odds of a kind that has no rule for a candidate
+CHAINS = COLUMNS.index("chains: best 1")  # 0 where no chain reaches a candidate
+# What stands in the columns of traits where no rule with constants fires.
+NO_TRAITS = {
+    i: float(np.log(LEAST / (1 - LEAST))) if name.startswith("log odds") else 0.0
+    for i, name in enumerate(COLUMNS)
+    if any(kind in name for kind in KINDS[1:])
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +69,17 @@ class Examples:
     def take(self, which: NDArray[np.int64]) -> Examples:
         """Return some of them."""
         return Examples(self.rows[which], self.stand_for[which], self.relations[which])
+
+    def by_chains_alone(self) -> Examples:
+        """What is left without rules with constants: other columns are empty, and rivals that only these reach go."""
+        rows = self.rows.copy()
+        rows[:, :, list(NO_TRAITS)] = list(NO_TRAITS.values())
+        reached = rows[:, :, CHAINS] > 0
+        gone = ~reached
+        gone[:, 0] = False  # the answer stays in front
+        order = np.argsort(gone, axis=1, kind="stable")
+        stand_for = np.take_along_axis(np.where(reached, self.stand_for, 0), order, 1)
+        return Examples(np.take_along_axis(rows, order[:, :, None], 1), stand_for, self.relations)
 
     def __len__(self) -> int:
         return len(self.relations)

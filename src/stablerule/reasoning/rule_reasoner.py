@@ -105,7 +105,9 @@ class RuleReasoner(Reasoner):
         return found
 
     def _searcher(self, graph: Graph) -> Searcher:
-        return Search(encode_rules(self.rules_, graph, self.aggregation_.by), self.aggregation_)
+        encoded, aggregation = encode_rules(self.rules_, graph, self.aggregation_.by), self.aggregation_
+        chains_alone = encoded.n_chains == len(encoded.rows)
+        return Search(encoded, aggregation.without_constants() if chains_alone else aggregation)
 
     def _take_up(self, saved: SavedModel) -> None:
         self.rules_ = RuleSet() if saved.rules is None else saved.rules
