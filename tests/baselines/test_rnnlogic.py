@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from stablerule import Dataset, households, load_model
-from stablerule.baselines.rnnlogic import RNNLogic, Written, posterior
+from stablerule.baselines.rnnlogic import RNNLogic, posterior
 from stablerule.baselines.rule_generator import RuleGenerator
+from stablerule.baselines.rule_worth import Written
 from stablerule.errors import OptionError
 from tests.paths.plain import reached
 

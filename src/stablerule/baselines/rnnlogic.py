@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 import torch
 
 from stablerule.baselines.path_learner import PathLearner
-from stablerule.baselines.path_table import chain_theory, list_paths
-from stablerule.baselines.predictor import Predictor, learn_epoch, rule_influence
 from stablerule.baselines.predictor_search import PredictorSearch
 from stablerule.baselines.rule_generator import RuleGenerator
+from stablerule.baselines.rule_worth import Lessons, Worth, Written, weigh_rules
 from stablerule.baselines.steps import run_steps
 from stablerule.errors import InputError
 from stablerule.graph import Graph, Triples
@@ -22,7 +21,6 @@ from stablerule.learning.extraction import Candidates, best_of, rule_frame
 from stablerule.learning.interrupting import interrupt_later
 from stablerule.learning.plan import budget_within
 from stablerule.learning.tabular import smoothed
-from stablerule.paths.threads import available_cores, in_threads
 from stablerule.progress import progress_bar
 from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.calibration import Calibration, calibrate
@@ -38,13 +36,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stablerule.baselines.path_table import PathTable
-    from stablerule.graph.triples import Ids
     from stablerule.paths.examples import ExampleFacts
     from stablerule.reasoning.deadline import Deadline
     from stablerule.reasoning.folder import SavedModel
     from stablerule.reasoning.searching import Searcher
-    from stablerule.reasoning.theory import Encoded, Theory
+    from stablerule.reasoning.theory import Encoded
     from stablerule.samples import RuleSamples
 
     Stopped = Callable[[], bool]
@@ -53,36 +49,7 @@ SMOOTHING = 5.0  # of the counts by which mined rules are chosen
 OVERSAMPLING = 5  # bodies written for each one that is wanted: many are the same
 RULES_A_STEP = 1000  # that the generator learns from
 ROWS = 20_000  # bodies written at once
-MOST_ENTRIES = 4_000_000  # of the table of paths of one relation
-FEW_QUERIES = 16  # that a predictor learns from when there is no time left
 PRETRAINING, ROUNDS, MEASURING = 0.2, 0.7, 0.3  # of the time left: before the rounds, in them, and after them
-
-
-class Written(NamedTuple):
-    """Rules by id, sorted by head relation, then body: heads (n,), bodies (n, L), filled with -1."""
-
-    heads: Ids
-    bodies: Ids
-
-    @classmethod
-    def of(cls, heads: NDArray[Any], bodies: NDArray[Any]) -> Written:
-        """Sort rules; each counts once, and r <- r is none."""
-        rows = np.unique(np.column_stack([heads, bodies]).astype(np.int32), axis=0)
-        rows = rows[~((rows[:, 0] == rows[:, 1]) & (rows[:, 2:] < 0).all(1))]
-        return cls(np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1:]))
-
-    def take(self, which: NDArray[Any]) -> Written:
-        """Return some of them."""
-        return Written(self.heads[which], self.bodies[which])
-
-
-class Worth(NamedTuple):
-    """What predictors say about rules: weights (n,), influence H (n,), biases (2R, E) or (2R, 0), and the mean loss."""
-
-    weights: NDArray[np.float64]
-    influence: NDArray[np.float64]
-    bias: NDArray[np.float32]
-    loss: float
 
 
 def posterior(
@@ -319,56 +286,12 @@ class RNNLogic(PathLearner):
         interrupted: Stopped,
         number: int,
     ) -> Worth:
-        """Learn what rules are worth, relation by relation, in threads."""
-        theory = chain_theory(graph, rules.heads, rules.bodies, np.zeros(len(rules.heads)))
-        relations = range(2 * graph.n_relations)
-        entities = graph.n_entities if self.entity_bias else 0
-        bias = np.zeros((len(relations), entities), np.float32)
-        worth = Worth(np.zeros(len(rules.heads)), np.zeros(len(rules.heads)), bias, 0.0)
-        # Time goes by queries; a relation that has none takes a little, too.
-        work = np.array([1 + min(len(examples.facts.facts(r)[0]), self.most_queries) for r in relations])
-        share = work / work[::-1].cumsum()[::-1]  # of a relation among those from it on
-
-        def learn(relation: int) -> tuple[float, int]:
-            part = deadline.part(min(1.0, available_cores() * share[relation]))
-            own = slice(theory.starts[relation], theory.starts[relation + 1])
-            predictor = Predictor.new(own.stop - own.start, entities)
-            stopped = lambda: part.passed or interrupted()  # noqa: E731
-            table, loss = self._weigh(graph, theory, relation, examples, predictor, number, stopped)
-            worth.weights[own], worth.bias[relation] = predictor.weights, predictor.bias
-            if own.stop > own.start and len(table.reached):
-                worth.influence[own] = rule_influence(table, predictor.weights)
-            advance(1, f"loss {loss:.3f}")
-            return loss, len(table.reached)
-
-        with progress_bar("weighing rules", len(relations)) as advance:
-            losses, queries = (np.array(column) for column in zip(*in_threads(learn, relations), strict=True))
-        return worth._replace(loss=float(losses @ queries / max(1, queries.sum())))
-
-    def _weigh(
-        self,
-        graph: Graph,
-        theory: Theory,
-        relation: int,
-        examples: ExampleFacts,
-        predictor: Predictor,
-        number: int,
-        stopped: Stopped,
-    ) -> tuple[PathTable, float]:
-        """Let the predictor of one relation learn; returns what it learned from, and the loss of the last epoch."""
-        heads, tails = examples.facts.facts(relation)
-        random = np.random.default_rng((self.seed, 2, number, relation))
-        some = random.permutation(len(heads))[: FEW_QUERIES if stopped() else self.most_queries]
-        table, loss = list_paths(graph, theory, relation, heads[some], tails[some], MOST_ENTRIES), 0.0
-        if not len(some) or not predictor.moments.size:
-            return table, loss
-        for epoch in range(self.epochs):
-            order = random.permutation(len(table.reached))
-            rate = self.learning_rate * (1 - epoch / self.epochs)
-            loss = learn_epoch(table, order, self.batch_size, rate, self.penalty, predictor)
-            if epoch + 1 < self.epochs and stopped():
-                break
-        return table, loss
+        """Learn what rules are worth; number: how many rounds have been."""
+        seed = (self.seed, 2, number)
+        lessons = Lessons(
+            self.epochs, self.batch_size, self.learning_rate, self.penalty, self.most_queries, self.entity_bias, seed
+        )
+        return weigh_rules(graph, rules, examples, lessons, deadline, interrupted)
 
     def _choose(self, graph: Graph, valid: Triples | None, examples: ExampleFacts) -> None:
         """Nothing is chosen, since the predictor says what rules are worth: all valid facts may calibrate."""
