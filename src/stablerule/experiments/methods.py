@@ -61,7 +61,11 @@ ABLATED: dict[str, Variant] = {
 }
 # All as printed: its sizes, rates and steps, its weights, walks, and nothing of ours among tied answers.
 RECIPE = Variant("stablerule", {"literal": True}, by_walks=True, as_printed=True, minutes=120.0)
-RECIPES = {"full recipe": RECIPE, "full recipe nodecor": replace(RECIPE, options={"decorrelate": False})}
+RECIPES = {
+    "full recipe": RECIPE,
+    "full recipe nodecor": replace(RECIPE, options={"decorrelate": False}),
+    "full recipe random weights": replace(RECIPE, options={"literal": True, "random_weights": True}),
+}
 ABLATED |= RECIPES
 
 # Why some cells are not run unless their methods are asked for.
