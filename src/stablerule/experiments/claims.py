@@ -36,6 +36,9 @@ RULES = ("neural-lp", "drum", "rnnlogic", "rlogic", "ncrl")
 NOT_RUN = "not run yet"
 LITTLE_MORE = 1.5  # times the seconds of another
 BLANK = 0.5  # correlations count as blank when they fall to this share or less
+# Where a kind of methods was ended by its minutes long before valid facts stopped to gain.
+MESSAGES_CUT = ("fb15k-237",)
+EMBEDDINGS_CUT = ("yago3-10",)
 
 Rows = list[dict[str, Any]]
 
@@ -114,24 +117,25 @@ def _claims(rows_of: Callable[[str], Rows]) -> Iterator[Claim]:
 
 def _under_shift(here: Figures) -> Iterator[Claim]:
     printed = of_print(COMPLETION)
-    weaker = ("transe", "distmult", "complex")
+    weaker, cut = ("transe", "distmult", "complex"), EMBEDDINGS_CUT
     yield Claim("table 3: ahead of other learners of rules", ahead(printed, RULES), ahead(here, RULES))
     yield Claim("not asked there: ahead of counts", {}, ahead(here, ("tabular",)))
-    yield Claim("table 3: ahead of TransE, DistMult, ComplEx", ahead(printed, weaker), ahead(here, weaker))
+    yield Claim("table 3: ahead of TransE, DistMult, ComplEx", ahead(printed, weaker), ahead(here, weaker), cut=cut)
     words = "table 3: RotatE is the best embedding"
-    yield Claim(words, ahead(printed, weaker, "rotate"), ahead(here, weaker, "rotate"))
+    yield Claim(words, ahead(printed, weaker, "rotate"), ahead(here, weaker, "rotate"), cut=cut)
     words, found = "table 3: ahead of graph networks, but on WN18RR", ahead(here, MESSAGES)
-    yield Claim(words, ahead(printed, MESSAGES), found, but=("wn18rr",), cut=("fb15k-237",))
-    yield Claim("table 3: embeddings are ahead of rules", higher(printed), higher(here))
-    yield Claim("table 3: deviates less than other rules", steadier(printed), steadier(here))
-    yield Claim("table 3: embeddings deviate less than rules", calmer(printed), calmer(here))
+    yield Claim(words, ahead(printed, MESSAGES), found, but=("wn18rr",), cut=MESSAGES_CUT)
+    yield Claim("table 3: embeddings are ahead of rules", higher(printed), higher(here), cut=cut)
+    yield Claim("table 3: deviates less than other rules", steadier(printed, RULES), steadier(here, RULES))
+    yield Claim("table 3: deviates less than NCRL", steadier(printed, ("ncrl",)), steadier(here, ("ncrl",)))
+    yield Claim("table 3: embeddings deviate less than rules", calmer(printed), calmer(here), cut=cut)
 
 
 def _on_new_entities(rows: Rows, known: Figures) -> Iterator[Claim]:
     """The paper's partition is not public: ours, made by the same recipe, stands for it."""
     printed, here = of_print(INDUCTIVE), of_groups([row for row in rows if row["graph"].endswith(ENDING)])
-    for kind, others in (("other learners of rules", RULES), ("graph networks", MESSAGES)):
-        yield Claim(f"table 5: inductive, ahead of {kind}", ahead(printed, others), ahead(here, others))
+    for kind, others, cut in (("other learners of rules", RULES, ()), ("graph networks", MESSAGES, MESSAGES_CUT)):
+        yield Claim(f"table 5: inductive, ahead of {kind}", ahead(printed, others), ahead(here, others), cut=cut)
     words = "table 5: inductive, a larger lead over rules than in table 3"
     yield Claim(words, wider(printed, of_print(COMPLETION)), wider(here, known))
 
@@ -233,18 +237,18 @@ def _signed(margin: float) -> str:
     return f"{'-' if margin < 0 else '+'}{_short(abs(margin))}"
 
 
-def steadier(figures: Figures) -> ByGraph:
-    """Say whether another learner of rules has a smaller deviation.
+def steadier(figures: Figures, others: tuple[str, ...]) -> ByGraph:
+    """Say whether one of some others has a smaller deviation.
 
-    >>> steadier({"umls": {"stablerule": Figure(0.9, 0.02), "drum": Figure(0.7, 0.01)}})
+    >>> steadier({"umls": {"stablerule": Figure(0.9, 0.02), "drum": Figure(0.7, 0.01)}}, RULES)
     {'umls': Said(text='.020, drum .010', holds=False)}
     """
     told = {}
     for graph, methods in figures.items():
-        others = {name: methods[name].deviation for name in RULES if name in methods}
-        if OURS in methods and others:
-            least, own = min(others, key=lambda name: others[name]), methods[OURS].deviation
-            told[graph] = Said(f"{_short(own)}, {least} {_short(others[least])}", holds=own < others[least])
+        known = {name: methods[name].deviation for name in others if name in methods}
+        if OURS in methods and known:
+            least, own = min(known, key=lambda name: known[name]), methods[OURS].deviation
+            told[graph] = Said(f"{_short(own)}, {least} {_short(known[least])}", holds=own < known[least])
     return told
 
 
