@@ -37,7 +37,7 @@ NOT_RUN = "not run yet"
 LITTLE_MORE = 1.5  # times the seconds of another
 BLANK = 0.5  # correlations count as blank when they fall to this share or less
 # Where a kind of methods was ended by its minutes long before valid facts stopped to gain.
-MESSAGES_CUT = ("fb15k-237",)
+MESSAGES_CUT = ("fb15k-237", "yago3-10")
 EMBEDDINGS_CUT = ("yago3-10",)
 
 Rows = list[dict[str, Any]]
