@@ -123,10 +123,32 @@ def test_what_is_left_out_is_run_when_it_is_asked_for(tmp_path: Path, monkeypatc
     ran.clear()
     run(*asked, "--methods", "tabular")
     assert ran == ["tabular", "tabular"]
-    everything = len(spec.graphs) * len(spec.methods) * len(spec.seeds)
+    everything = spec.cells(spec.graphs, spec.methods, spec.seeds, {})
+    dear = [cell for cell in everything if cell["seed"] and not spec.is_cheap(str(cell["graph"]), str(cell["method"]))]
+    assert dear
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "400")
-    assert f"0 of {everything - len(spec.seeds)} cells" in run("experiment", "list").stdout
+    assert f"0 of {len(everything) - len(dear) - len(spec.seeds)} cells" in run("experiment", "list").stdout
+
+
+def test_dear_cells_have_one_seed_unless_more_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[str, int]] = []
+
+    def remember(cell: Cell, cache: Path) -> dict[str, Any]:
+        ran.append((str(cell["graph"]), int(cell["seed"])))
+        raise OSError("enough")
+
+    dear = replace(EXPERIMENTS["rule-budget"], run=remember, is_cheap=lambda graph, method: graph == "umls")
+    monkeypatch.setitem(EXPERIMENTS, "rule-budget", dear)
+    asked = ("experiment", "rule-budget", "-o", tmp_path, "--graphs", "umls,family", "--methods", "tabular")
+    run(*asked)
+    assert ran == [("umls", 0), ("family", 0), ("umls", 1), ("umls", 2)]
+    ran.clear()
+    run(*asked, "--seeds", "2")
+    assert ran == [("umls", 0), ("family", 0), ("umls", 1), ("family", 1)]
+    monkeypatch.setenv("COLUMNS", "400")
+    (line,) = [line for line in run("experiment", "list").stdout.splitlines() if line.startswith("rule-budget")]
+    assert " 1 or 3 " in line
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ def test_rules_in_print_are_measured_as_those_of_learners_are(tmp_path: Path, mo
 
 
 def test_rules_in_print_are_asked_for_on_the_papers_graph_alone() -> None:
-    cells = RULES_COMPARED.default_cells(RULES_COMPARED.all_graphs, (0,), {})
+    cells = RULES_COMPARED.asked_cells(RULES_COMPARED.all_graphs, (), (), {})
     assert {cell["graph"] for cell in cells if cell["method"] in PRINTED_RULES} == {"yago3-10-quarter"}
     assert {rule.head_relation for rule in PRINTED_RULES["printed stablerule"]} == set(PAPERS["yago3-10-quarter"])
 

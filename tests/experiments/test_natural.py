@@ -102,6 +102,6 @@ def test_a_dump_of_ones_own_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_dump_of_the_user_is_not_given_to_methods_that_do_not_scale() -> None:
-    asked = {cell["method"] for cell in NATURAL_SHIFT.default_cells((natural.OWN,), (0,), {})}
+    asked = {cell["method"] for cell in NATURAL_SHIFT.asked_cells((natural.OWN,), (), (), {})}
     assert "stablerule" in asked
     assert not asked & {"nbfnet", "astarnet", "neural-lp", "drum", "compgcn"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -13,7 +14,7 @@ from stablerule.cli.output import console, errors, plain, print_table, table
 from stablerule.datasets.catalog import CATALOG
 from stablerule.datasets.loading import is_at_hand
 from stablerule.errors import MissingExtra, OptionError, closest
-from stablerule.experiments.cells import cell_name, read_folder, run_cells
+from stablerule.experiments.cells import Cell, cell_name, read_folder, run_cells
 from stablerule.experiments.document import Results, figures_of, fill, inlined
 from stablerule.experiments.experiment import CACHE, Experiment
 from stablerule.experiments.inductive import ENDING
@@ -42,7 +43,11 @@ def experiment(
     graphs: Annotated[str | None, typer.Option(help="Some graphs, with commas between them.")] = None,
     methods: Annotated[str | None, typer.Option(help="Some methods, with commas between them.")] = None,
     seeds: Annotated[
-        str | None, typer.Option(help="How many, such as 5; or which, with commas between them, such as 0,1,2.")
+        str | None,
+        typer.Option(
+            help="How many, such as 5; or which, with commas between them, such as 0,1,2. By default all of the "
+            "experiment where a cell is cheap, one where it is dear."
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume/--again", help="Go on with what is there, or run what is asked for again.")
@@ -81,13 +86,8 @@ def experiment(
         raise OptionError(f"There is no experiment {name!r}.{closest(name, EXPERIMENTS)} There are: {known}.")
     spec = EXPERIMENTS[name]
     own = _own_options(spec, {"biases": biases, "split": split, "reference": reference, "align": align})
-    some_graphs = _some("--graphs", graphs, spec.all_graphs) or spec.graphs
-    some_methods = _some("--methods", methods, spec.all_methods)
-    some_seeds = _seeds(seeds) or spec.seeds
-    asked = (
-        spec.cells(some_graphs, some_methods, some_seeds, own)
-        if some_methods
-        else spec.default_cells(some_graphs, some_seeds, own)
+    asked = spec.asked_cells(
+        _some("--graphs", graphs, spec.all_graphs), _some("--methods", methods, spec.all_methods), _seeds(seeds), own
     )
     if minutes is not None and minutes < 0:
         raise OptionError(f"--minutes must be at least 0, got {minutes}.")
@@ -150,12 +150,20 @@ def list_experiments() -> None:
     """Say what each asks, what it needs, and how many of its cells are there already."""
     rows = table("experiment", "what it asks", "graphs", "methods", "seeds", "needs", "to be fetched", "there")
     for spec in EXPERIMENTS.values():
-        everything = spec.default_cells(spec.graphs, spec.seeds, spec.options)
+        everything = spec.asked_cells((), (), (), spec.options)
         there = sum((RESULTS / spec.folder / f"{cell_name(cell)}.json").exists() for cell in everything)
-        counts = ", ".join(spec.graphs), str(len(spec.methods)), str(len(spec.seeds))
+        counts = ", ".join(spec.graphs), str(len(spec.methods)), _seeds_of(everything)
         cells_there = f"{there:,} of {len(everything):,} cells"
         rows.add_row(spec.name, spec.about, *counts, spec.needs, ", ".join(_not_at_hand(spec)), cells_there)
     print_table(rows)
+
+
+def _seeds_of(cells: list[Cell]) -> str:
+    """How many seeds the cells have: one number, or that of dear ones and that of cheap ones."""
+    found = defaultdict(set)
+    for cell in cells:
+        found[cell["graph"], cell["method"]].add(cell["seed"])
+    return " or ".join(str(count) for count in sorted({len(seeds) for seeds in found.values()}))
 
 
 def _not_at_hand(spec: Experiment) -> list[str]:

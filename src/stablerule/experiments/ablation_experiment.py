@@ -7,7 +7,7 @@ from typing import Any
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_figure import group_figure
 from stablerule.experiments.group_tables import by_seed, group_tables, summarise_groups
-from stablerule.experiments.methods import ABLATED, FOLDER, LARGE, LEFT_OUT, SMALL, made_with, run_cell
+from stablerule.experiments.methods import ABLATED, FOLDER, LARGE, LEFT_OUT, SMALL, is_cheap, made_with, run_cell
 from stablerule.experiments.paired import change
 from stablerule.experiments.printed import ABLATION, cited_graph, whose_print
 from stablerule.reports.tables import Table
@@ -97,6 +97,7 @@ TAKEN_APART = Experiment(
     run=run_cell,
     made_with=made_with,
     left_out=LEFT_OUT,
+    is_cheap=is_cheap,
     summarise=summarise_groups,
     tables=tables,
     figures=lambda rows, own: group_figure(rows, own["align"]),

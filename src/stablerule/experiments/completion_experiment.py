@@ -11,6 +11,7 @@ from stablerule.experiments.methods import (
     METHODS,
     MINUTES,
     SMALL,
+    is_cheap,
     made_with,
     run_cell,
 )
@@ -29,6 +30,7 @@ COMPLETION_UNDER_SHIFT = Experiment(
     run=run_cell,
     made_with=made_with,
     left_out=LEFT_OUT,
+    is_cheap=is_cheap,
     summarise=summarise_groups,
     tables=lambda rows, own: group_tables(rows, own["align"], COMPLETION),
     figures=lambda rows, own: group_figure(rows, own["align"]),

@@ -39,7 +39,8 @@ class Experiment:
     summarise: results to rows for machines; tables, figures: rows to what people look at. All three know the options,
     and the folder of what is not kept as CACHE. made_with: what a cell depends on beside its name, such as settings: a
     result that was made with something else is not used. left_out: by graph and method, why a cell is run only if its
-    method is asked for.
+    method is asked for. is_cheap: by graph and method, whether all seeds are run or the first alone, unless seeds are
+    asked for.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Experiment:
     more_methods: tuple[str, ...] = ()
     options: Options = field(default_factory=dict)
     left_out: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    is_cheap: Callable[[str, str], bool] = lambda graph, method: True
 
     @property
     def all_graphs(self) -> tuple[str, ...]:
@@ -70,10 +72,20 @@ class Experiment:
         """Those that may be asked for."""
         return (*self.methods, *self.more_methods)
 
-    def default_cells(self, graphs: tuple[str, ...], seeds: tuple[int, ...], own: Options) -> list[Cell]:
-        """List the cells of all methods, but for what is left out."""
-        cells = self.cells(graphs, self.methods, seeds, own)
-        return [cell for cell in cells if (cell["graph"], cell["method"]) not in self.left_out]
+    def asked_cells(
+        self, graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ...], own: Options
+    ) -> list[Cell]:
+        """List the cells that somebody asks for; where nothing is named, what the spec has.
+
+        Without methods what is left out is not run, without seeds what is dear has the first seed alone.
+        """
+        cells = self.cells(graphs or self.graphs, methods or self.methods, seeds or self.seeds, own)
+        return [
+            cell
+            for cell in cells
+            if (methods or (cell["graph"], cell["method"]) not in self.left_out)
+            and (seeds or cell["seed"] == self.seeds[0] or self.is_cheap(str(cell["graph"]), str(cell["method"])))
+        ]
 
     def own(self, results: list[dict[str, Any]], options: Options) -> list[dict[str, Any]]:
         """Of results in a folder that others may share, those that this one is about, in its order."""

@@ -9,6 +9,7 @@ from stablerule.datasets import load
 from stablerule.experiments.apart import run_apart
 from stablerule.experiments.judging import learn_and_judge
 from stablerule.experiments.methods import DEAR, FAITHFUL, METHODS, SAME_LEARNER
+from stablerule.experiments.methods import is_cheap as is_cheap_on
 from stablerule.shifts.splits import split_inductive
 
 if TYPE_CHECKING:
@@ -56,6 +57,15 @@ def judge(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn on one graph with the settings for the graph that it is a part of, and judge on the other."""
     name, variant = str(cell["graph"]), METHODS[str(cell["method"])]
     return learn_and_judge(cell, variant, whole(name), minutes_for(variant.learner, name), *pair(name), cache)
+
+
+def is_cheap(graph: str, method: str) -> bool:
+    """Tell whether a method takes a minute or two: as on the graph that this one is a part of.
+
+    >>> is_cheap("wn18rr_v1", "ncrl"), is_cheap("fb237_v1", "ncrl")
+    (True, False)
+    """
+    return is_cheap_on(whole(graph), method)
 
 
 def minutes_for(learner: str, graph: str) -> float:

@@ -15,6 +15,7 @@ from stablerule.experiments.inductive import (
     MINUTES,
     PARTED,
     PARTED_MINUTES,
+    is_cheap,
     made_with,
     run_cell,
 )
@@ -58,6 +59,7 @@ ON_NEW_ENTITIES = Experiment(
     run=run_cell,
     made_with=made_with,
     left_out=LEFT_OUT,
+    is_cheap=is_cheap,
     summarise=summarise_groups,
     tables=tables,
     figures=lambda rows, own: group_figure(rows, own["align"]),

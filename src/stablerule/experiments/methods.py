@@ -80,6 +80,25 @@ LEFT_OUT |= {
     (graph, name): HOURS if graph in LARGE else NONE_PRINTED for graph in (*LARGE, "geography") for name in RECIPES
 }
 
+# Cells of a minute or two of one core are run with all seeds, others with one: on which graphs, by learner.
+QUICK_GRAPHS = (*SMALL, "wn18rr", "geography")
+QUICK: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("stablerule", "tabular", "ncrl", "rlogic", "popularity"), QUICK_GRAPHS),
+    **dict.fromkeys(("rnnlogic", "neural-lp"), SMALL),
+    "drum": ("umls", "family"),
+    **dict.fromkeys(("transe", "distmult", "complex", "rotate", "compgcn"), ("kinship", "umls")),
+}
+
+
+def is_cheap(graph: str, method: str) -> bool:
+    """Tell whether a method takes a minute or two on a graph. What has a budget of its own takes long everywhere.
+
+    >>> is_cheap("umls", "complex"), is_cheap("wn18rr", "complex"), is_cheap("umls", "full recipe")
+    (True, False, False)
+    """
+    variant = (METHODS | ABLATED)[method]
+    return variant.minutes is None and graph in QUICK.get(variant.learner, ())
+
 
 def minutes_for(method: str, graph: str) -> float:
     """Return the budget of a method on a graph.

@@ -11,7 +11,17 @@ from stablerule.experiments.cells import grouped
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_tables import PAPER_NAMES, mrr_of_tails
 from stablerule.experiments.judging import FORMS
-from stablerule.experiments.methods import FOLDER, LARGE, LARGE_MINUTES, LEFT_OUT, METHODS, SMALL, made_with, run_cell
+from stablerule.experiments.methods import (
+    FOLDER,
+    LARGE,
+    LARGE_MINUTES,
+    LEFT_OUT,
+    METHODS,
+    SMALL,
+    is_cheap,
+    made_with,
+    run_cell,
+)
 from stablerule.experiments.printed import NO_SHIFT, cited_graph, whose_print
 from stablerule.reports.tables import Table
 
@@ -78,6 +88,7 @@ WITHOUT_SHIFT = Experiment(
     run=run_cell,
     made_with=made_with,
     left_out=LEFT_OUT,
+    is_cheap=is_cheap,
     summarise=summarise,
     tables=tables,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stablerule.experiments.experiment import Experiment, Options
-from stablerule.experiments.methods import LARGE, SMALL
+from stablerule.experiments.methods import LARGE, QUICK_GRAPHS, SMALL
 from stablerule.experiments.rule_budget import KEPT, METHODS, WEIGHED, run_cell
 from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
@@ -88,6 +88,7 @@ RULE_BUDGET = Experiment(
     more_graphs=("geography",),
     methods=tuple(METHODS),
     seeds=(0, 1, 2),
+    is_cheap=lambda graph, method: graph in QUICK_GRAPHS,
     run=run_cell,
     summarise=summarise,
     tables=tables,

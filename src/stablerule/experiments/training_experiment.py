@@ -8,7 +8,7 @@ import numpy as np
 
 from stablerule.experiments.cells import grouped
 from stablerule.experiments.experiment import Experiment, Options
-from stablerule.experiments.methods import LARGE, SMALL
+from stablerule.experiments.methods import LARGE, QUICK_GRAPHS, SMALL
 from stablerule.experiments.training import BATCHES, METHODS, WEIGHTS, made_with, run_cell
 from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
@@ -142,6 +142,7 @@ WHILE_LEARNING = Experiment(
     more_graphs=("geography",),
     methods=(*METHODS, *BATCHES),
     seeds=(0, 1, 2),
+    is_cheap=lambda graph, method: graph in QUICK_GRAPHS,
     run=run_cell,
     made_with=made_with,
     summarise=summarise,
