@@ -78,3 +78,21 @@ def test_where_no_walk_can_return_ranks_are_those_of_paths_before_ties_are_order
     own = scores[np.arange(len(scores)), facts_of_r0.tails]
     tied = found.worst - found.best  # others with the very same score
     assert (tied <= (scores == own[:, None]).sum(1) - 1).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(edges=st.lists(UPWARDS, min_size=3, max_size=20))
+def test_where_no_walk_can_return_ordered_ranks_are_those_of_paths(edges: list[tuple[int, int, int]]) -> None:
+    facts = [(f"e{head}", RELATIONS[relation], f"e{tail}") for head, relation, tail in edges]
+    seen = [*facts, ("e0", "r0", "e1"), ("e0", "r1", "e1"), ("e0", "r2", "e1")]
+    words = {name for head, _, tail in seen for name in (head, tail)}
+    asked = [(head, "r0", tail) for head in sorted(words) for tail in sorted(words) if (head, "r0", tail) not in seen]
+    data = Dataset.from_names("up", train=seen, test=[fact for fact in asked if fact[0] != fact[2]])
+    rules = rules_of([("r1",), ("r1", "r2"), ("r1", "r2", "r1"), ("r2", "r2")], [1.0, 0.5, 0.25, 0.125])
+    test = data.test
+    plain = Search(encode_rules(rules, data.graph, "score"), Aggregation("count", by="score"))
+    expected = plain.rank(test.heads, test.relations, test.tails, data.graph)
+    found = ByWalks(rules, data.graph, ordered=True).rank(test, graph=data.graph, known=data.graph)
+    np.testing.assert_array_equal(found.best, expected.best)
+    np.testing.assert_array_equal(found.worst, expected.worst)
+    np.testing.assert_array_equal(found.covered, expected.covered)

@@ -24,10 +24,17 @@ if TYPE_CHECKING:
 
 
 class ByWalks(ByScores):
-    """Ranks by the sum over chains of score * walks, and by nothing else: what walks leave equal is tied."""
+    """Ranks by the sum over chains of score * walks.
 
-    def __init__(self, rules: RuleSet, graph: Graph) -> None:
-        super().__init__(self._walk_scores, floor=0.0, name="walks")
+    ordered: what walks leave equal stands by popularity, the facts of the relation that end there, as everywhere in
+    the package; else it is tied.
+    """
+
+    def __init__(self, rules: RuleSet, graph: Graph, *, ordered: bool = False) -> None:
+        if ordered:
+            super().__init__(self._ordered_scores, floor=float(np.nextafter(1.0, 0.0)), name="walks, ordered")
+        else:
+            super().__init__(self._walk_scores, floor=0.0, name="walks")
         self._graph, self._theory = graph, encode_rules(rules, graph, "score").theory
         self._steps = [_matrix(graph, relation) for relation in range(2 * graph.n_relations)]
 
@@ -40,6 +47,16 @@ class ByWalks(ByScores):
             for weight, walks in self._walked(heads[rows], relation):
                 some[:, :] += weight * walks
             scores[rows] = some
+        return scores
+
+    def _ordered_scores(self, heads: NDArray[np.int64], relations: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(b, E); places of the scores, 0 where no walk leads, and between them, below 1, popularity."""
+        scores = self._walk_scores(heads, relations)
+        for row, relation in enumerate(relations.tolist()):
+            # 0 has the first place, whether or not there is one
+            places = np.unique(np.append(scores[row], 0.0), return_inverse=True)[1][:-1]
+            ends = np.bincount(self._graph.facts(relation)[1], minlength=self._graph.n_entities)
+            scores[row] = places + ends / (ends.max() + 1)
         return scores
 
     def _walked(self, heads: NDArray[np.int64], relation: int) -> Iterator[tuple[float, sparse.csr_array]]:

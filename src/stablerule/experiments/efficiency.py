@@ -34,6 +34,7 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "weight_steps": (1, 10, 50, 100),
     "moment_order": (1, 2, 3, 4),
     "batch_size": (1000, 2000, 4000, 8000),
+    "walks": (125_000, 250_000, 500_000, 1_000_000),
 }
 OPTIONS: dict[str, Any] = {
     "steps": STEPS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from stablerule.baselines import MODELS
 from stablerule.baselines.settings import settings_for
@@ -36,13 +36,13 @@ FIGURES = ("mrr", "hits@1", "hits@3", "hits@10")
 class Variant:
     """A learner, and the options that make it another row of a table.
 
-    by_walks: its rules answer without object identity. as_printed: the hyper-parameters of the paper lie under the
-    options. minutes: a budget of its own.
+    by_walks: its rules answer without object identity, and equal answers are tied, or ordered as usual. as_printed: the
+    hyper-parameters of the paper lie under the options. minutes: a budget of its own.
     """
 
     learner: str
     options: dict[str, Any] = field(default_factory=dict)
-    by_walks: bool = False
+    by_walks: Literal["tied", "ordered"] | None = None
     as_printed: bool = False
     minutes: float | None = None
 
@@ -69,7 +69,8 @@ def learn_and_judge(
     began = time.perf_counter()
     model = learn(cell, variant, graph, minutes, learned_from)
     learned = time.perf_counter()
-    found = evaluate(ByWalks(model.rules, asked.graph) if variant.by_walks else model, asked)
+    walks = ByWalks(model.rules, asked.graph, ordered=variant.by_walks == "ordered") if variant.by_walks else None
+    found = evaluate(walks or model, asked)
     ranked = time.perf_counter()
     peak = peak_memory()  # before the groups, which are no part of the method
     by_paths = groups_of_test(asked, cache)

@@ -57,10 +57,11 @@ ABLATED: dict[str, Variant] = {
     "no constants": Variant("stablerule", {"constants": False}),
     "bare": Variant("stablerule", BARE),
     **{f"bare {name}": Variant("stablerule", BARE | options) for name, options in TAKEN_AWAY.items()},
-    "bare by walks": Variant("stablerule", BARE, by_walks=True),
+    "bare no identity": Variant("stablerule", BARE, by_walks="ordered"),
+    "bare by walks": Variant("stablerule", BARE, by_walks="tied"),
 }
 # All as printed: its sizes, rates and steps, its weights, walks, and nothing of ours among tied answers.
-RECIPE = Variant("stablerule", {"literal": True}, by_walks=True, as_printed=True, minutes=120.0)
+RECIPE = Variant("stablerule", {"literal": True}, by_walks="tied", as_printed=True, minutes=120.0)
 RECIPES = {
     "full recipe": RECIPE,
     "full recipe nodecor": replace(RECIPE, options={"decorrelate": False}),
