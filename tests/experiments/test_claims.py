@@ -5,12 +5,15 @@ from typing import Any
 import pytest
 
 from stablerule.experiments.claims import (
+    MESSAGES,
+    NONE_COUNTED,
     NOT_RUN,
     RULES,
     Figure,
     Said,
     against_ncrl,
     ahead,
+    ahead_on_versions,
     blanked,
     calmer,
     calmer_batches,
@@ -29,11 +32,12 @@ from stablerule.experiments.printed import COMPLETION, Printed
 from stablerule.experiments.training import BATCHES
 
 
-def group_row(graph: str, method: str, mean: float, deviation: float) -> dict[str, Any]:
+def group_row(graph: str, method: str, mean: float, deviation: float = 0.0, *, cut: bool = False) -> dict[str, Any]:
     return {
         "graph": graph,
         "method": method,
         "seeds": [3],
+        "cut": cut,
         "density": {"realistic": {"mrr": {"mean": mean, "deviation": 9.0, "by_seed": [mean]}}},
         "arbitrary": {"realistic": {"mrr": {"mean": 9.0, "deviation": deviation}}},
     }
@@ -104,6 +108,7 @@ def test_a_graph_that_the_claim_leaves_out_is_shown_and_not_counted() -> None:
     [
         ("completion", "fb15k-237", "nbfnet", "but on WN18RR"),
         ("inductive", "fb15k-237-inductive", "nbfnet", "ahead of graph networks"),
+        ("inductive", "wn18rr-inductive", "astarnet", "ahead of graph networks"),
         ("completion", "yago3-10-quarter", "complex", "ahead of TransE, DistMult, ComplEx"),
     ],
 )
@@ -117,8 +122,29 @@ def test_a_graph_where_others_had_no_time_is_shown_and_not_counted_here(
     table = claims_table(rows_of)
     at = [row[0].endswith(claim) for row in table.rows].index(True)
     told = dict(zip(table.headings, table.rows[at + 1], strict=True))
-    column = "yago3-10" if graph.startswith("yago") else "fb15k-237"
-    assert (told["holds"], told[column]) == (NOT_RUN, f"+.100 {other}")
+    column = graph.removesuffix("-inductive").removesuffix("-quarter")
+    assert (told["holds"], told[column]) == (NONE_COUNTED, f"+.100 {other}")
+
+
+def test_on_versions_of_a_graph_others_that_were_cut_short_do_not_count() -> None:
+    rows = [
+        group_row("wn18rr_v1", "stablerule", 0.7),
+        group_row("wn18rr_v1", "nbfnet", 0.8, cut=True),
+        group_row("wn18rr_v1", "astarnet", 0.6),
+        group_row("wn18rr_v2", "stablerule", 0.7),
+        group_row("wn18rr_v2", "nbfnet", 0.75),
+        group_row("wn18rr_v3", "stablerule", 0.7),
+        group_row("wn18rr_v3", "nbfnet", 0.1, cut=True),
+        group_row("fb237_v4", "stablerule", 0.5),
+        group_row("fb237_v4", "nbfnet", 0.4),
+        group_row("fb15k-237-inductive", "stablerule", 0.1),
+        group_row("fb15k-237-inductive", "nbfnet", 0.4),
+    ]
+    assert ahead_on_versions(rows, MESSAGES) == {
+        "wn18rr": Said("1 of 2 versions", holds=False),
+        "fb15k-237": Said("1 of 1 versions", holds=True),
+    }
+    assert ahead_on_versions(rows[-2:], MESSAGES) == {}
 
 
 def test_a_lead_on_new_entities_needs_one_on_known_ones() -> None:

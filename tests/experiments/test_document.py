@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from stablerule.errors import InputError
-from stablerule.experiments.cells import cell_name, run_cells
+from stablerule.experiments.cells import cell_name, is_fresh, read_folder, run_cells
 from stablerule.experiments.document import Results, fill, inlined
+from stablerule.experiments.methods import QUICK_GRAPHS
 from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.reports.document_page import document_page
 from tests.terminal import fails, run
@@ -34,9 +35,10 @@ POINT = {"kept": 1, "rules": 3, "score": {"mrr": 0.25}, "confidence": {"mrr": 0.
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    cells = [{"graph": graph, "method": "tabular", "seed": 0} for graph in ("umls", "family")]
-    run_cells(cells, tmp_path / "results" / "rule-budget", lambda _: {"curve": [POINT]})  # type: ignore[arg-type]
-    assert (tmp_path / "results" / "rule-budget" / f"{cell_name(cells[0])}.json").exists()  # type: ignore[arg-type]
+    spec = EXPERIMENTS["rule-budget"]
+    asked = spec.cells(("umls", "family"), ("tabular",), (0,), {})
+    run_cells(asked, tmp_path / "results" / "rule-budget", lambda _: {"curve": [POINT]}, made_with=spec.made_with)
+    assert (tmp_path / "results" / "rule-budget" / f"{cell_name(asked[0])}.json").exists()
     return Results(tmp_path / "results")
 
 
@@ -73,7 +75,17 @@ def test_what_is_missing_is_listed(results: Results, tmp_path: Path) -> None:
     told = fill("<!-- missing rule-budget -->\n<!-- end -->", results, tmp_path)
     assert "- kinship, wn18rr, fb15k-237, yago3-10-quarter: all" in told
     assert "- umls, family: stablerule, nodecor" in told
-    assert "tabular" not in told
+    assert "cells that are there of those that are planned:\n\n- umls, family: tabular 1 of 3" in told
+
+
+def test_nothing_is_missing_when_all_that_is_planned_is_there(results: Results, tmp_path: Path) -> None:
+    spec = EXPERIMENTS["rule-budget"]
+    for graph in spec.graphs:  # dear ones need one seed
+        cells = spec.cells((graph,), spec.methods, (0, 1, 2) if graph in QUICK_GRAPHS else (0,), {})
+        run_cells(cells, results.folder / spec.folder, lambda _: {"curve": [POINT]}, made_with=spec.made_with)
+    told = fill("<!-- missing rule-budget -->\n<!-- end -->", results, tmp_path)
+    assert told.count("All that is planned has been run.") == 1
+    assert "1 of" not in told
 
 
 def test_what_is_left_out_is_listed_with_the_reason(
@@ -110,3 +122,20 @@ def test_the_page_about_the_paper_is_filled_with_what_is_there() -> None:
     text = page.read_text()
     assert fill(text, Results(root / "results"), page) == text
     assert json.loads((root / "results" / "methods" / "completion.json").read_text())
+
+
+def test_every_result_in_the_repository_says_what_it_was_made_with_and_is_not_stale() -> None:
+    results = Path(__file__).parents[2] / "results"
+    specs = list(EXPERIMENTS.values())
+    for folder in (path for path in results.iterdir() if path.is_dir()):
+        own = [spec for spec in specs if spec.folder == folder.name.removesuffix("-valid")]
+        for one in read_folder(folder):
+            told = f"{folder.name}: {cell_name(one['cell'])}"
+            spec = next(spec for spec in own if one["cell"]["method"] in spec.all_methods)
+            assert "settings" in one["made_with"], told
+            assert is_fresh(one, spec.made_with), told
+            assert one["seconds"] > 0, told
+            assert one["result"]["data"], told
+            assert {"python", "stablerule"} <= set(one["versions"]), told
+            # Cells of train-side told no memory before they had processes of their own.
+            assert one["result"].get("peak_gb", 0) > 0 or spec.name == "train-side", told

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from rich.padding import Padding
 
 from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_table, table
 from stablerule.datasets.catalog import CATALOG
 from stablerule.datasets.loading import is_at_hand
 from stablerule.errors import MissingExtra, OptionError, closest
-from stablerule.experiments.cells import Cell, cell_name, read_folder, run_cells
+from stablerule.experiments.cells import Cell, read_cells, read_folder, run_cells
 from stablerule.experiments.document import Results, figures_of, fill, inlined
 from stablerule.experiments.experiment import CACHE, Experiment
 from stablerule.experiments.inductive import ENDING
@@ -148,14 +149,20 @@ def write_paper(page: Path, folder: Path) -> None:
 
 def list_experiments() -> None:
     """Say what each asks, what it needs, and how many of its cells are there already."""
-    rows = table("experiment", "what it asks", "graphs", "methods", "seeds", "needs", "to be fetched", "there")
     for spec in EXPERIMENTS.values():
-        everything = spec.asked_cells((), (), (), spec.options)
-        there = sum((RESULTS / spec.folder / f"{cell_name(cell)}.json").exists() for cell in everything)
-        counts = ", ".join(spec.graphs), str(len(spec.methods)), _seeds_of(everything)
-        cells_there = f"{there:,} of {len(everything):,} cells"
-        rows.add_row(spec.name, spec.about, *counts, spec.needs, ", ".join(_not_at_hand(spec)), cells_there)
-    print_table(rows)
+        planned = spec.asked_cells((), (), (), spec.options)
+        there = read_cells(RESULTS / spec.folder, planned, spec.made_with)
+        hours = f", which took {sum(one['seconds'] for one in there) / 3600:,.1f} hours" if there else ""
+        to_fetch = _not_at_hand(spec)
+        lines = [
+            spec.about,
+            f"graphs: {', '.join(spec.graphs)}" + (f"; to be fetched: {', '.join(to_fetch)}" if to_fetch else ""),
+            f"methods: {len(spec.methods)}; seeds: {_seeds_of(planned)}; needs {spec.needs}",
+            f"there: {len(there):,} of {len(planned):,} cells{hours}",
+        ]
+        console.print(f"[bold]{spec.name}[/bold]", highlight=False)
+        for line in lines:
+            console.print(Padding(plain(line), (0, 0, 0, 2), expand=False), highlight=False)
 
 
 def _seeds_of(cells: list[Cell]) -> str:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 FOLDER_OF_RULES = "STABLERULE_RULES"  # where rule files of other tools are, such as anyburl-wn18rr.txt.xz
 ANYBURL = "anyburl"
 METHODS = ("stablerule", "ncrl", "tabular", ANYBURL, *PRINTED_RULES)
+WITH_CONSTANTS = ("stablerule", "tabular")  # unless they are told to do without
 SCORED = {ANYBURL: "confidence"}  # what puts rules in order, where it is not the score
 BEST = 3
 RELATIONS = 4
@@ -41,8 +42,17 @@ PAPERS = {"yago3-10-quarter": ("isLocatedIn", "isCitizenOf", "livesIn", "graduat
 NONE_PRINTED = "the paper prints rules for YAGO3-10 only"
 _WITHOUT_PRINT = (graph for graph in (*SMALL, *LARGE, "geography") if graph not in PAPERS)
 LEFT_OUT = {(graph, name): NONE_PRINTED for graph in _WITHOUT_PRINT for name in PRINTED_RULES}
-LEFT_OUT["yago3-10-quarter", ANYBURL] = "AnyBURL was not run on it"
+LEFT_OUT["yago3-10-quarter", ANYBURL] = "there is no file of rules that AnyBURL wrote for it"
 ENOUGH = 10  # pairs that a body must link in a group to say something there
+
+
+def made_with(cell: Cell) -> dict[str, Any]:
+    """Say what a result depends on beside its cell: the settings of the learner; rules in files have none."""
+    method = str(cell["method"])
+    if method == ANYBURL or method in PRINTED_RULES:
+        return {"settings": {}}
+    chains_alone = {"constants": False} if method in WITH_CONSTANTS else {}
+    return {"settings": settings_for(method, str(cell["graph"])) | {"aggregation": "max_plus"} | chains_alone}
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
@@ -54,7 +64,7 @@ def compare(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn, take the best chains of some relations, and measure each in every group of entities."""
     dataset, method = load(str(cell["graph"])), str(cell["method"])
     graph, seed = dataset.graph, int(cell["seed"])
-    rules = learned_rules(dataset, method, seed)
+    rules = learned_rules(dataset, method, made_with(cell)["settings"] | {"seed": seed})
     serving = ExampleFacts.all_of(graph)
     told = []
     for relation in relations_of(dataset):
@@ -84,17 +94,14 @@ def compare(cell: Cell, cache: Path) -> dict[str, Any]:
     return {"rules": told, "data": dataset.sha256}
 
 
-def learned_rules(dataset: Dataset, method: str, seed: int) -> RuleSet:
+def learned_rules(dataset: Dataset, method: str, settings: dict[str, Any]) -> RuleSet:
     """Learn rules, read those that AnyBURL wrote, or take those in print."""
     if method in PRINTED_RULES:
         return RuleSet(PRINTED_RULES[method])
     if method == ANYBURL:
         options: dict[str, Any] = {"file": str(rule_file(dataset.name)), "aggregation": "max_plus"}
         return MODELS["given"].with_options(options).fit(dataset.graph).rules
-    options = settings_for(method, dataset.name) | {"seed": seed, "aggregation": "max_plus"}
-    if "constants" in MODELS[method].option_names():
-        options["constants"] = False
-    return MODELS[method].with_options(options).fit(dataset.graph, dataset.valid).rules
+    return MODELS[method].with_options(settings).fit(dataset.graph, dataset.valid).rules
 
 
 def rule_file(graph: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stablerule.experiments.cells import grouped
-from stablerule.experiments.compared_rules import ENOUGH, FOLDER_OF_RULES, LEFT_OUT, METHODS, run_cell
+from stablerule.experiments.compared_rules import ENOUGH, FOLDER_OF_RULES, LEFT_OUT, METHODS, made_with, run_cell
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.reports.tables import Table
 
@@ -80,6 +80,7 @@ RULES_COMPARED = Experiment(
     methods=METHODS,
     seeds=(0,),
     run=run_cell,
+    made_with=made_with,
     summarise=summarise,
     tables=tables,
     left_out=LEFT_OUT,

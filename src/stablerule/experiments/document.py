@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from stablerule.errors import InputError, closest
-from stablerule.experiments.cells import read_folder
+from stablerule.experiments.cells import cell_name, read_folder
 from stablerule.experiments.claims import CLAIMS, claims_table
 from stablerule.experiments.experiment import CACHE
 from stablerule.experiments.specs import EXPERIMENTS
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from stablerule.experiments.cells import Cell
     from stablerule.experiments.experiment import Experiment, Options
     from stablerule.reports.results_page import Drawing
 
@@ -57,25 +58,29 @@ class Results:
         return found[0] if found else None
 
     def missing(self, name: str) -> str:
-        """List the methods that have not been run with any seed: those that are left out, with the reason, and others.
+        """List what has not been run: methods that are left out, with the reason, others, and cells of some seeds.
 
         Graphs that lack the same stand together.
         """
         spec, own = self._spec(name)
-        there = spec.own(read_folder(self.folder / spec.folder), own)
-        ran = {(one["cell"]["graph"], one["cell"]["method"]) for one in there}
+        there = {cell_name(one["cell"]) for one in spec.own(read_folder(self.folder / spec.folder), own)}
+        with_all_seeds = _by_row(spec.cells(spec.graphs, spec.methods, spec.seeds, own), there)
+        planned = _by_row(spec.asked_cells((), (), (), own), there)
         why: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))  # methods by reason and graph
-        for graph in spec.graphs:
-            for method in spec.methods:
-                if (graph, method) not in ran:
-                    why[spec.left_out.get((graph, method), "")][graph].append(method)
-        if not why:
-            return "All methods have been run on all graphs."
+        in_part: dict[str, list[str]] = defaultdict(list)
+        for (graph, method), ran in with_all_seeds.items():
+            cells = planned[graph, method]
+            if not any(ran):
+                why[spec.left_out.get((graph, method), "")][graph].append(method)
+            elif not all(cells):
+                in_part[graph].append(f"{method} {sum(cells)} of {len(cells)}")
         parts = []
         for reason, by_graph in sorted(why.items()):
             lines = _together(by_graph, len(spec.methods))
             parts += [f"Left out, because {reason}:" if reason else "Not run yet:", "\n".join(lines)]
-        return "\n\n".join(parts)
+        if in_part:
+            parts += ["Run in part, cells that are there of those that are planned:", "\n".join(_together(in_part))]
+        return "\n\n".join(parts) or "All that is planned has been run."
 
     def path_of(self, name: str, which: str) -> Path:
         """Say where the file of a figure is."""
@@ -95,8 +100,16 @@ class Results:
         return self._read[name]
 
 
-def _together(by_graph: Mapping[str, list[str]], everything: int) -> list[str]:
-    """Write a line for all graphs that lack the same methods."""
+def _by_row(cells: list[Cell], there: set[str]) -> dict[tuple[str, str], list[bool]]:
+    """Say by graph and method which cells are there."""
+    found: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for cell in cells:
+        found[str(cell["graph"]), str(cell["method"])].append(cell_name(cell) in there)
+    return found
+
+
+def _together(by_graph: Mapping[str, list[str]], everything: int = 0) -> list[str]:
+    """Write a line for all graphs that lack the same methods; everything: how many are `all`."""
     lacking: dict[str, list[str]] = defaultdict(list)
     for graph, absent in by_graph.items():
         lacking["all" if len(absent) == everything else ", ".join(absent)].append(graph)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stablerule.graph import Dataset
 
 STEPS, FEW = 60, 10
-# What is swept, and its values; the first two change the graph, the others are options of the learner.
+SHARES = ("facts", "relations")  # of the graph; the other sweeps are of options of the learner
 SWEEPS: dict[str, tuple[float, ...]] = {
     "facts": (0.125, 0.25, 0.5, 1.0),
     "relations": (0.125, 0.25, 0.5, 1.0),
@@ -83,6 +83,13 @@ def cells(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, .
     ]
 
 
+def made_with(cell: Cell) -> dict[str, Any]:
+    """Say what a result depends on beside its cell: the settings of the learner."""
+    sweep = str(cell["sweep"])
+    swept = {} if sweep in SHARES else {sweep: int(cell["value"])}
+    return {"settings": OPTIONS | WAYS[str(cell["method"])] | swept}
+
+
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn in a process of its own."""
     return run_apart(measure, cell, cache)
@@ -92,9 +99,7 @@ def measure(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn, and tell the seconds of the learning steps and of all, and the peak of memory."""
     sweep, value = str(cell["sweep"]), float(cell["value"])
     graph = part_of(load(str(cell["graph"])), sweep, value, int(cell["seed"]))
-    options = OPTIONS | WAYS[str(cell["method"])] | {"seed": cell["seed"]}
-    if sweep not in ("facts", "relations"):
-        options[sweep] = int(value)
+    options = made_with(cell)["settings"] | {"seed": cell["seed"]}
     warm = MODELS["stablerule"].with_options(options | {"steps": 2, "walks": 1000})
     warm.fit(graph)  # kernels are compiled, and are no part of the time
     few = MODELS["stablerule"].with_options(options | {"steps": FEW}).fit(graph)

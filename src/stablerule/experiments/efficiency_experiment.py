@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.experiments.efficiency import SWEEPS, WAYS, cells, claimed, run_cell
+from stablerule.experiments.efficiency import SWEEPS, WAYS, cells, claimed, made_with, run_cell
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.reports.plots import COLOURS, legend_below, new_grid, series
 from stablerule.reports.results_page import Drawing
@@ -69,8 +69,8 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
     return (
         row["sweep"],
         row["method"],
-        f"{first['x']:,g}",
-        f"{last['x']:,g}",
+        f"{first['x']:,.0f}",
+        f"{last['x']:,.0f}",
         *(
             f"{first[name]:.{digits}f} to {last[name]:.{digits}f}"
             for name, digits in zip(MEASURED, (0, 1, 1), strict=True)
@@ -146,6 +146,7 @@ EFFICIENCY = Experiment(
     seeds=(0,),
     cells=cells,
     run=run_cell,
+    made_with=made_with,
     summarise=summarise,
     tables=tables,
     figures=figures,

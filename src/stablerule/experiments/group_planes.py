@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 MOST_POINTS = 600  # a figure with more is a blot
 
 
+def made_with(cell: Cell) -> dict[str, Any]:
+    """Say what a result depends on beside its cell: the settings of the learner of bodies."""
+    return {"settings": {"constants": False, "aggregation": "max_plus"}}
+
+
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     """Work in a process of its own."""
     return run_apart(look, cell, cache)
@@ -45,7 +50,7 @@ def look(cell: Cell, cache: Path) -> dict[str, Any]:
     linked = np.asarray(signatures.linked.sum(axis=1)).ravel() > 0
     some = np.random.default_rng(seed).permutation(len(points))[:MOST_POINTS]
     name = dataset.vocabulary.relation_name(relation)
-    rules = Tabular(seed=seed, constants=False, aggregation="max_plus").fit(dataset.graph)
+    rules = Tabular(seed=seed, **made_with(cell)["settings"]).fit(dataset.graph)
     return {
         "relation": name,
         "facts": len(own),

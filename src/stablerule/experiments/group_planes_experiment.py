@@ -6,7 +6,7 @@ from typing import Any
 
 from stablerule.experiments.covered_bodies_figure import coverage_figure, coverage_table
 from stablerule.experiments.experiment import Experiment, Options
-from stablerule.experiments.group_planes import run_cell
+from stablerule.experiments.group_planes import made_with, run_cell
 from stablerule.experiments.methods import LARGE, SMALL
 from stablerule.reports.plots import COLOURS, MARKERS, legend_below, new_grid
 from stablerule.reports.results_page import Drawing
@@ -75,6 +75,7 @@ GROUPS_IN_THE_PLANE = Experiment(
     methods=("by_paths",),
     seeds=(0,),
     run=run_cell,
+    made_with=made_with,
     summarise=summarise,
     tables=tables,
     figures=figures,

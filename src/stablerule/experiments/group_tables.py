@@ -46,12 +46,13 @@ def summarise_groups(results: list[dict[str, Any]], own: Options) -> list[dict[s
     a group are averaged over seeds; deviation: over the groups, for each seed, then averaged, so that it can be held
     against by_chance, the deviation of groups of the same sizes dealt out at random; groups: each one's figure;
     by_seed: the mean over groups of each seed; over_seeds: its deviation. tails: MRR of all questions for tails alone,
-    which some published code asks.
+    which some published code asks. cut: whether any run was ended by its minutes.
     """
     rows = []
     for (graph, method), runs in grouped(results, "graph", "method").items():
         row: dict[str, Any] = {"graph": graph, "method": method, "seeds": [run["cell"]["seed"] for run in runs]}
         row["tails"] = mrr_of_tails([run["result"] for run in runs])
+        row["cut"] = any(run["result"].get("ended_by") == "minutes" for run in runs)
         for align in ALIGNMENTS:
             found = [run["result"]["groups"][align] for run in runs]
             sizes = {name: group["n"] for name, group in found[0]["groups"].items()}

@@ -10,24 +10,39 @@ from stablerule.experiments.cells import grouped
 from stablerule.experiments.covered_bodies_figure import coverage_figure, coverage_table
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.methods import METHODS
-from stablerule.experiments.natural import FOLDER_OF_OWN, GRAPH, LEFT_OUT, MINUTES, OWN, run_cell
+from stablerule.experiments.natural import (
+    FOLDER_OF_OWN,
+    GRAPH,
+    LEFT_OUT,
+    MINUTES,
+    OWN,
+    is_cheap,
+    made_with,
+    run_cell,
+)
 from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
 
 
 def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
-    """Return a row for each method: MRR by country, mean, deviation and worst over countries, means over seeds."""
+    """Return a row for each method: MRR by country, and its mean, deviation and worst over countries.
+
+    Figures of countries are means over seeds. The deviation is that of each seed, averaged; over_seeds is the deviation
+    of the mean over countries from seed to seed. Bodies and how learning ended are those of the first seed.
+    """
     rows = []
     for (graph, method), ran in grouped(results, "graph", "method").items():
         runs = [one["result"] for one in ran]
         names = list(runs[0]["groups"])
         called = [country_name(name) for name in names]
-        mrr = np.array([[run["groups"][name]["realistic"]["mrr"] for name in names] for run in runs]).mean(0)
+        found = np.array([[run["groups"][name]["realistic"]["mrr"] for name in names] for run in runs])
+        mrr = found.mean(0)
         rows.append(
             {"graph": graph, "method": method, "seeds": len(runs)}
             | {"countries": dict(zip(called, mrr.tolist(), strict=True))}
-            | {"mean": float(mrr.mean()), "deviation": float(mrr.std()), "worst": called[int(mrr.argmin())]}
+            | {"mean": float(mrr.mean()), "deviation": float(found.std(1).mean()), "worst": called[int(mrr.argmin())]}
+            | {"over_seeds": float(found.mean(1).std(ddof=1)) if len(runs) > 1 else None}
             | {"queries": {short: runs[0]["groups"][name]["n"] for short, name in zip(called, names, strict=True)}}
             | {"optimistic": float(np.mean([run["whole"]["optimistic"]["mrr"] for run in runs]))}
             | {"seconds": float(np.mean([run["seconds"]["learn"] + run["seconds"]["rank"] for run in runs]))}
@@ -53,7 +68,8 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
         some = sorted((row for row in rows if row["graph"] == graph), key=lambda row: (-row["mean"], row["method"]))
         countries = list(some[0]["countries"])
         headings = ("method", "seeds", *countries, "mean", "worst", "MRR of all, kind ties", "seconds", "ended by")
-        made.append(Table(f"{graph}: MRR of the author", headings, tuple(_line(row) for row in some)))
+        lines = tuple(_line(row) for row in some)
+        made.append(Table(f"{graph}: MRR of the author", (*headings, "over seeds"), lines).without_empty())
         made += [
             coverage_table(
                 f"{graph}: authors that a body of {row['method']} links to the paper",
@@ -70,7 +86,8 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
     figures = (f"{mrr:.3f}" for mrr in row["countries"].values())
     mean = f"{row['mean']:.3f} ± {row['deviation']:.3f}"
     rest = (row["worst"], f"{row['optimistic']:.3f}", f"{row['seconds']:.0f}", str(row["ended_by"]))
-    return (row["method"], str(row["seeds"]), *figures, mean, *rest)
+    over_seeds = "" if row["over_seeds"] is None else f"± {row['over_seeds']:.4f}"
+    return (row["method"], str(row["seeds"]), *figures, mean, *rest, over_seeds)
 
 
 def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
@@ -112,8 +129,10 @@ NATURAL_SHIFT = Experiment(
     graphs=(GRAPH,),
     more_graphs=(OWN,),
     methods=tuple(METHODS),
-    seeds=(0,),
+    seeds=(0, 1, 2, 3, 4),
+    is_cheap=is_cheap,
     run=run_cell,
+    made_with=made_with,
     left_out=LEFT_OUT,
     summarise=summarise,
     tables=tables,

@@ -53,6 +53,12 @@ METHODS: dict[str, Choosing] = {
 }
 
 
+def made_with(cell: Cell) -> dict[str, Any]:
+    """Say what a result depends on beside its cell: the learner, its settings, and what chooses."""
+    how = METHODS[str(cell["method"])]
+    return {"learner": how.learner, "settings": CHAINS | how.options, "by": how.by}
+
+
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn and judge in a process of its own."""
     return run_apart(judge, cell, cache)
@@ -61,7 +67,7 @@ def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
 def judge(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn once, then judge ever more of the rules."""
     dataset, how = load(str(cell["graph"])), METHODS[str(cell["method"])]
-    model = MODELS[how.learner].with_options(CHAINS | how.options | {"seed": cell["seed"]})
+    model = MODELS[how.learner].with_options(made_with(cell)["settings"] | {"seed": cell["seed"]})
     model.fit(dataset.graph, dataset.valid)
     if not isinstance(model, RuleReasoner):
         raise TypeError(f"{how.learner} learns no rules")

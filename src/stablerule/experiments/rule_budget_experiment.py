@@ -9,7 +9,7 @@ import numpy as np
 
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.methods import LARGE, QUICK_GRAPHS, SMALL
-from stablerule.experiments.rule_budget import KEPT, METHODS, WEIGHED, run_cell
+from stablerule.experiments.rule_budget import KEPT, METHODS, WEIGHED, made_with, run_cell
 from stablerule.reports.plots import legend_below, new_figure, series
 from stablerule.reports.results_page import Drawing
 from stablerule.reports.tables import Table
@@ -90,6 +90,7 @@ RULE_BUDGET = Experiment(
     seeds=(0, 1, 2),
     is_cheap=lambda graph, method: graph in QUICK_GRAPHS,
     run=run_cell,
+    made_with=made_with,
     summarise=summarise,
     tables=tables,
     figures=curves,

@@ -7,7 +7,6 @@ train and in valid. Test is judged in five groups: the favoured one of each rela
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,12 +15,14 @@ from stablerule.baselines import MODELS
 from stablerule.datasets import load, newsroom
 from stablerule.errors import OptionError
 from stablerule.evaluation import GroupFigures, evaluate
+from stablerule.experiments.apart import peak_memory, run_apart
 from stablerule.experiments.body_level import group_likelihood
 from stablerule.experiments.cells import cell_name
 from stablerule.experiments.path_groups import shared_groups
 from stablerule.experiments.stable_confidence import stable_rules
 from stablerule.experiments.weighted_evidence import weigh_evidence
 from stablerule.paths.examples import ExampleFacts
+from stablerule.paths.threads import available_cores
 from stablerule.reasoning import RuleReasoner
 from stablerule.shifts.splits import bias_examples
 
@@ -94,7 +95,19 @@ def cells(
     ]
 
 
+def made_with(cell: Cell) -> dict[str, Any]:
+    """Say what a result depends on beside its cell: the learner, its settings, and what is changed about it."""
+    variant = METHODS[str(cell["method"])]
+    changed = {"evidence": variant.evidence, "stable": variant.stable}
+    return {"learner": variant.learner, "settings": variant.options} | {key: v for key, v in changed.items() if v}
+
+
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Learn and judge in a process of its own."""
+    return run_apart(judge, cell, cache)
+
+
+def judge(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn from biased examples, and judge by group; the single reciprocal ranks are kept in the cache."""
     graph, split, method, seed = str(cell["graph"]), str(cell["split"]), str(cell["method"]), int(cell["seed"])
     bias = float(cell["bias"])
@@ -108,6 +121,7 @@ def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     if split == "valid":
         names = [FITTED if served else name for served, name in zip(valid.mask.tolist(), names, strict=True)]
     found = evaluate(model, dataset, split=split, groups=names, resamples=2)
+    peak = peak_memory()
     by_group = found.by_group() or GroupFigures({})
     ranks = 1 / found.ranks.form("realistic")
     np.save(cache / f"{cell_name(cell)}.npy", ranks.astype(np.float32))
@@ -122,6 +136,8 @@ def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
         "valid": int(valid.mask.sum()),
         "relations_left_whole": len(train.left_whole),
         "aggregation": model.learned_["aggregation"]["name"],
+        "peak_gb": round(peak / 1e9, 2),
+        "cores": available_cores(),
         "data": dataset.sha256,
     }
 
@@ -154,7 +170,6 @@ def group_names(dataset: Dataset, split: str, labels: NDArray[np.int64], drawn: 
     return names
 
 
-@lru_cache(maxsize=1)
 def _dataset(name: str) -> Dataset:
     dataset = newsroom(people=2000, missing=0.2, noise=0.2, seed=0).dataset if name == "newsroom" else load(name)
     return _distinct(dataset)

@@ -59,6 +59,7 @@ TRAIN_SIDE = Experiment(
     options={"biases": train_side.BIASES, "split": "test", "reference": "nodecor"},
     cells=lambda graphs, methods, seeds, own: train_side.cells(graphs, methods, own["biases"], seeds, own["split"]),
     run=train_side.run_cell,
+    made_with=train_side.made_with,
     summarise=lambda results, own: summarise(results, own[CACHE], reference=own["reference"]),
     tables=lambda rows, own: tables(rows, own["reference"]),
 )
