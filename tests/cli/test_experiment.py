@@ -146,9 +146,9 @@ def test_dear_cells_have_one_seed_unless_more_are_asked_for(tmp_path: Path, monk
     ran.clear()
     run(*asked, "--seeds", "2")
     assert ran == [("umls", 0), ("family", 0), ("umls", 1), ("family", 1)]
-    monkeypatch.setenv("COLUMNS", "400")
-    (line,) = [line for line in run("experiment", "list").stdout.splitlines() if line.startswith("rule-budget")]
-    assert " 1 or 3 " in line
+    listed = run("experiment", "list").stdout
+    told = listed.partition("\nrule-budget\n")[2].partition("\nnatural\n")[0]
+    assert "seeds: 1 or 3;" in told
 
 
 @pytest.fixture(scope="module")
