@@ -90,6 +90,25 @@ def test_a_cell_has_figures_by_country_and_bodies(tmp_path: Path, monkeypatch: p
     assert names == [f"{kind}-{graph}" for graph in ("acl-biblio", "aminer") for kind in ("coverage", "countries")]
 
 
+def test_several_seeds_are_averaged_and_their_spread_is_told() -> None:
+    def ran(seed: int, first: float, second: float) -> dict[str, Any]:
+        groups = {
+            name: {"n": 1, "realistic": {"mrr": mrr}} for name, mrr in (("country/at", first), ("country/be", second))
+        }
+        result = {"groups": groups, "whole": {"optimistic": {"mrr": 1.0}}, "seconds": {"learn": 1.0, "rank": 1.0}}
+        cell = {"graph": "acl-biblio", "method": "tabular", "seed": seed}
+        return {"cell": cell, "result": result | {"ended_by": "itself", "coverage_of_bodies": []}}
+
+    (row,) = summarise([ran(0, 0.2, 0.4), ran(1, 0.6, 0.4)], {})
+    assert row["countries"] == pytest.approx({"At": 0.4, "Be": 0.4})
+    assert row["deviation"] == pytest.approx(0.1)  # of each seed, though the means are equal
+    assert row["over_seeds"] == pytest.approx(0.2 / 2**0.5)  # of .3 and .5
+    (table,) = tables([row], {})
+    assert dict(zip(table.headings, table.rows[0], strict=True))["over seeds"] == "± 0.1414"
+    (alone,) = tables(summarise([ran(0, 0.2, 0.4)], {}), {})
+    assert "over seeds" not in alone.headings
+
+
 def test_a_dump_of_ones_own_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(natural.FOLDER_OF_OWN, raising=False)
     with pytest.raises(InputError, match="Say where your bibliography is"):
