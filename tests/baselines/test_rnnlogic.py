@@ -17,6 +17,7 @@ from stablerule.baselines.rnnlogic import RNNLogic, posterior
 from stablerule.baselines.rule_generator import RuleGenerator
 from stablerule.baselines.rule_worth import Written
 from stablerule.errors import OptionError
+from stablerule.reasoning.explaining import first_rules
 from tests.paths.plain import reached
 
 R, D, L = 2, 6, 3
@@ -144,9 +145,15 @@ def test_reasons_are_there_only_where_a_rule_leads(fitted: RNNLogic) -> None:
     every = np.arange(graph.n_entities, dtype=np.int32)
     heads, relations = np.full_like(every, graph.facts(0)[0][0]), np.zeros_like(every)
     led = fitted.search().rank(heads, relations, every, graph).covered
-    columns = fitted.searcher().reasons(0, heads, every)
-    assert columns["rule"].is_not_null().to_list() == led.tolist()
-    lengths = columns["path"].list.len().to_numpy()
+    searcher = fitted.searcher()
+    (entities,), _, reasons = searcher.answer(heads[:1], relations[:1], graph.n_entities, reasons=1)
+    assert reasons is not None
+    rules = np.full(graph.n_entities, -1, np.int32)
+    rules[entities] = first_rules(reasons)  # everybody but the head is an answer of a model with biases
+    assert (rules >= 0).tolist() == (led & (every != heads[0])).tolist()
+    columns = searcher.tabulate_reasons(0, heads, every, rules)
+    assert columns["rule"].is_not_null().to_list() == (rules >= 0).tolist()
+    lengths, led = columns["path"].list.len().to_numpy(), rules >= 0
     assert lengths[led].min() >= 2
     assert not lengths[~led].any()
 

@@ -17,6 +17,7 @@ from stablerule.reasoning import calibration as module
 from stablerule.reasoning.calibration import Calibration, Curve, calibrate, judge
 from stablerule.reasoning.choosing import split_valid
 from stablerule.reasoning.search import Search
+from stablerule.reasoning.searching import Found
 
 
 def candidates(scores: Any, labels: Any, weights: Any = None, sizes: Any = None) -> module._Candidates:
@@ -204,8 +205,8 @@ def test_scores_that_say_nothing_give_no_calibration(
     random, ask = np.random.default_rng(0), Search.answer
 
     def answer_at_random(*words: Any) -> Any:
-        tails, scores = ask(*words)
-        return tails, random.random(scores.shape)
+        tails, scores, _ = ask(*words)
+        return Found(tails, random.random(scores.shape))
 
     monkeypatch.setattr(Search, "answer", answer_at_random)
     found = calibrate(model.search(dataset.graph), facts, known)

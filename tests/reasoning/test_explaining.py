@@ -6,22 +6,25 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Rule, RuleSet, Tabular, households, load
-from stablerule.errors import InputError, UnknownEntity, UnknownRelation
+from stablerule.errors import InputError, OptionError, UnknownEntity, UnknownRelation
+from stablerule.graph.triples import Ids
 from stablerule.reasoning import Explanation
 from stablerule.reasoning.aggregation import Aggregation, AggregationName
-from stablerule.reasoning.evidence import COLUMNS, KINDS, LEAST
-from stablerule.reasoning.explaining import Reasons, explain
-from stablerule.reasoning.grounding import Paths
+from stablerule.reasoning.completing import complete
+from stablerule.reasoning.evidence import COLUMNS
+from stablerule.reasoning.explaining import find_chain_paths, first_rules
+from stablerule.reasoning.questions import encode_triples
 from stablerule.reasoning.search import Search
-from stablerule.reasoning.shares import Fired, learned_parts, shares_of
 from stablerule.reasoning.theory import encode_rules
-from stablerule.reasoning.weighing import AGGREGATIONS, How
-from stablerule.reasoning.why_not import why_not
+from stablerule.reasoning.weighing import AGGREGATIONS
+from stablerule.reasoning.why_not import WhyNot
+from stablerule.reasoning.why_not import why_not as doubt
 from tests.paths.plain import simple_paths
+from tests.reasoning import plain
 from tests.worlds import random_graph
 
 ANY_WEIGHTS = tuple(np.random.default_rng(0).normal(size=len(COLUMNS)).tolist())
@@ -30,6 +33,20 @@ ANY_WEIGHTS = tuple(np.random.default_rng(0).normal(size=len(COLUMNS)).tolist())
 def searched(graph: Graph, rules: RuleSet, name: AggregationName = "count", top: int = 0) -> Search:
     weights = {"*": ANY_WEIGHTS} if name == "learned" else {}
     return Search(encode_rules(rules, graph), Aggregation(name, top=top, weights=weights))
+
+
+def explain(search: Search, *triple: str) -> list[Explanation]:
+    asked = encode_triples([triple], search.graph.vocabulary)
+    return list(search.name_reasons(*asked, search.explain(*asked)[1])[0])
+
+
+def why_not(search: Search, *triple: str) -> WhyNot:
+    return doubt(search, *encode_triples([triple], search.graph.vocabulary))
+
+
+def all_queries(graph: Graph) -> tuple[Ids, Ids]:
+    heads, relations = np.meshgrid(np.arange(graph.n_entities), np.arange(2 * graph.n_relations))
+    return heads.ravel().astype(np.int32), relations.ravel().astype(np.int32)
 
 
 def names_of(graph: Graph, path: tuple[int, ...]) -> tuple[str, ...]:
@@ -59,14 +76,13 @@ def random_rules(graph: Graph, seed: int) -> RuleSet:
 
 
 def all_explanations(search: Search) -> list[tuple[tuple[str, str, str], list[Explanation]]]:
-    words, found = search.graph.vocabulary, []
-    for relation in range(2 * search.graph.n_relations):
-        for head in range(search.graph.n_entities):
-            reasons = Reasons(search, head, relation)
-            for tail in range(search.graph.n_entities):
-                triple = words.entity_name(head), words.relation_name(relation), words.entity_name(tail)
-                found.append((triple, reasons.behind(tail)))
-    return found
+    words = search.graph.vocabulary
+    heads, relations = (np.repeat(column, search.graph.n_entities) for column in all_queries(search.graph))
+    tails = np.tile(np.arange(search.graph.n_entities, dtype=np.int32), len(heads) // search.graph.n_entities)
+    reasons = search.name_reasons(heads, relations, tails, search.explain(heads, relations, tails)[1])
+    asked = zip(heads.tolist(), relations.tolist(), tails.tolist(), strict=True)
+    triples = [(words.entity_name(h), words.relation_name(r), words.entity_name(t)) for h, r, t in asked]
+    return [(triple, list(why)) for triple, why in zip(triples, reasons, strict=True)]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -127,20 +143,11 @@ def test_all_paths_between_two_entities(seed: int, body: list[int]) -> None:
     graph = random_graph(seed % 50, count=20)
     start, end = seed % graph.n_entities, (seed // 7) % graph.n_entities
     expected = [path for path in simple_paths(graph, start, tuple(body)) if path[-1] == end]
-    assert sorted(Paths(graph, start, end).along(tuple(body), most=10**6)) == sorted(expected)
-
-
-def test_between_hubs_only_the_first_paths_are_walked() -> None:
-    first, second, third = ([f"{level}{i}" for i in range(100)] for level in "abc")
-    facts = [("start", "r", one) for one in first] + [(one, "r", "end") for one in third]
-    facts += [
-        (one, "r", other) for here, there in ((first, second), (second, third)) for one in here for other in there
-    ]
-    graph = Dataset.from_names("hubs", train=facts).graph  # with a million paths from start to end
-    words = graph.vocabulary
-    ways = Paths(graph, words.entity_id("start"), words.entity_id("end"))
-    assert len(list(ways.along((0, 0, 0, 0), most=3))) == 3
-    assert ways.looked_at < 1000
+    if len(body) == 1 and not expected:
+        return  # the rule did not fire, and nobody asks
+    paths = np.full((len(expected) + 1, len(body) + 1), -1, np.int32)
+    assert find_chain_paths(graph.stepped, start, end, np.array(body, np.int32), len(body), paths) == len(expected)
+    assert sorted(map(tuple, paths[: len(expected)].tolist())) == sorted(expected)
 
 
 FAMILY = [
@@ -192,53 +199,93 @@ def test_a_rule_read_backwards_is_shown_as_it_stands() -> None:
 @pytest.mark.parametrize(
     ("name", "top", "parts"),
     [
-        ("count", 0, [0.5 * 1, 0.2 * 4]),
-        ("log_count", 0, [0.5 * np.log(2), 0.2 * np.log(5)]),
+        ("count", 0, [0.5 * 2, 0.2 * 1]),
+        ("log_count", 0, [0.5 * np.log(3), 0.2 * np.log(2)]),
         ("binary", 0, [0.5, 0.2]),
         ("max_plus", 0, [0.5, 0.2]),
         ("noisy_or", 0, [-np.log(0.5), -np.log(0.8)]),
-        ("noisy_or", 1, [1, 0]),
+        ("noisy_or", 1, [-np.log(0.5), 0]),
     ],
 )
-def test_shares_are_the_parts_of_a_sum(name: str, top: int, parts: list[float]) -> None:
-    fired = Fired(np.array([0.5, 0.2]), np.array([1.0, 4.0]), np.array([0, 0]))
-    found = shares_of(fired, How(AGGREGATIONS.index(name), top, np.zeros(0)))
-    assert found == pytest.approx(np.array(parts) / sum(parts))
+def test_shares_are_the_parts_of_a_sum(name: AggregationName, top: int, parts: list[float]) -> None:
+    rules = {"speaks(X, Y) <- parent_of(X, A), speaks(A, Y)": 0.5, "speaks(X, 'Italian') <- lives_in(X, 'Rome')": 0.2}
+    facts = [*FAMILY, ("Cid", "speaks", "Italian")]
+    graph = Dataset.from_names("family", train=facts).graph  # two paths from Ann to Italian
+    ruleset = RuleSet([(Rule.parse(text), {"confidence": weight}) for text, weight in rules.items()])
+    found = explain(searched(graph, ruleset, name, top), "Ann", "speaks", "Italian")
+    assert [e.part for e in found] == pytest.approx(parts)
+    assert [e.share for e in found] == pytest.approx(np.array(parts) / sum(parts))
 
 
 def test_shares_where_no_rule_has_a_part() -> None:
-    two = np.array([1.0, 1.0])
-    against = How(AGGREGATIONS.index("learned"), 0, -np.ones(len(COLUMNS)))
-    assert shares_of(Fired(np.array([0.6, 0.2]), two, np.array([0, 1])), against) == pytest.approx([0.75, 0.25])
-    worthless = Fired(np.zeros(2), two, np.array([0, 0]))
-    assert shares_of(worthless, How(0, 0, np.zeros(0))) == pytest.approx([0.5, 0.5])
+    rules = {"speaks(X, Y) <- parent_of(X, A), speaks(A, Y)": 0.6, "speaks(X, 'Italian') <- lives_in(X, 'Rome')": 0.2}
+    against = Aggregation("learned", weights={"*": (-1.0,) * len(COLUMNS)})
+    found = explain(family(rules).with_aggregation(against), "Ann", "speaks", "Italian")
+    assert [e.share for e in found] == pytest.approx([0.75, 0.25])
+    assert all(e.part < 0 for e in found)
+    worthless = family(dict.fromkeys(rules, 0.0))
+    assert [e.share for e in explain(worthless, "Ann", "speaks", "Italian")] == pytest.approx([0.5, 0.5])
 
 
+@pytest.mark.parametrize("name", ["count", "log_count", "binary", "noisy_or", "learned"])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_parts_of_learned_are_what_the_rules_add_to_its_score(seed: int) -> None:
-    """All parts together are the blend of the candidate's evidence less that of one without any rule."""
+def test_parts_of_rules_and_the_rest_add_up_to_the_score(name: AggregationName, seed: int) -> None:
+    """By the plain reference: the rest of `learned` is what its evidence is worth without any rule."""
     graph = random_graph(seed, count=25)
+    rules = random_rules(graph, seed)
+    search = searched(graph, rules, name)
+    reference = plain.Plain(graph, rules, search.ways.aggregation)
+    heads, relations = all_queries(graph)
+    found, scores, reasons = search.answer(heads, relations, graph.n_entities, reasons=10**6)
+    assert reasons is not None
+    sums = np.add.reduceat(np.append(reasons.parts, 0), reasons.starts[:-1]) + reasons.rest
+    for query, place in zip(*np.nonzero(found >= 0), strict=True):
+        answer = query * found.shape[1] + place
+        entity, relation = int(found[query, place]), int(relations[query])
+        if name == "learned":
+            without = reference.evidence([], entity, relation)
+            assert reasons.rest[answer] == pytest.approx(float(np.dot(ANY_WEIGHTS, without)), rel=1e-9)
+        else:
+            assert reasons.rest[answer] == 0
+        shown = search.ways.shown(relation, sums[[answer]])[0]
+        assert shown == pytest.approx(scores[query, place], rel=1e-3, abs=1e-6)
+    assert (found >= 0).sum() > 100
+
+
+@given(st.integers(0, 10_000), st.sampled_from(AGGREGATIONS))
+@settings(max_examples=30)
+def test_completing_answering_and_explaining_give_one_reason_for_one_fact(seed: int, name: AggregationName) -> None:
+    graph = random_graph(seed % 100, count=20)
+    words, search = graph.vocabulary, searched(graph, random_rules(graph, seed), name)
+    everything = complete(search, per_query=graph.n_entities, candidates="all", domain="all")
+    for fact in everything:
+        asked = encode_triples([(fact.head, fact.relation, fact.tail)], words)
+        scores, reasons = search.explain(*asked)
+        (explained,) = search.name_reasons(*asked, reasons)
+        assert scores[0] == fact.score
+        assert fact.rule == str(explained[0].rule.rule)
+        turned = explained[0].groundings[0][0] != fact.head and explained[0].rule.rule.constants is None
+        assert fact.path == explained[0].groundings[0][:: -1 if turned else 1]
+        found, _, noted = search.answer(*asked[:2], graph.n_entities, reasons=1)
+        assert noted is not None
+        place = int(np.flatnonzero(found[0] == asked[2][0])[0])
+        assert first_rules(noted)[place] == reasons.rules[0]
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=20)
+def test_reasons_change_no_answer_and_every_answer_has_some(seed: int) -> None:
+    graph = random_graph(seed % 100, count=20)
     search = searched(graph, random_rules(graph, seed), "learned")
-    blend = dict(zip(COLUMNS, ANY_WEIGHTS, strict=True))
-    nothing = np.log(LEAST / (1 - LEAST))
-    floor = sum(blend[f"log odds {kind}: best 1"] * nothing for kind in KINDS)
-    compared = 0
-    for relation in range(2 * graph.n_relations):
-        popularity = np.bincount(graph.facts(relation)[1], minlength=graph.n_entities)
-        for head in range(graph.n_entities):
-            reasons = Reasons(search, head, relation)
-            for tail in range(graph.n_entities):
-                fired = reasons.fired_for(tail)
-                if fired is None:
-                    continue
-                query = (np.array([one], np.int32) for one in (head, relation, tail))
-                score = search.score(*query)[0]
-                other = blend["log facts with this tail"] * np.log1p(popularity[tail])
-                other += blend["log edges"] * np.log1p(graph.degrees[tail])
-                total = learned_parts(fired, blend).sum() + other + floor + blend["one"]
-                assert 1 / (1 + np.exp(-total)) == pytest.approx(score, rel=1e-3, abs=1e-6)
-                compared += 1
-    assert compared > 100
+    heads, relations = all_queries(graph)
+    plainly, with_reasons = (search.answer(heads, relations, 4, reasons=reasons) for reasons in (0, 2))
+    assert np.array_equal(plainly.entities, with_reasons.entities)
+    assert np.array_equal(plainly.scores, with_reasons.scores)
+    assert plainly.reasons is None
+    assert with_reasons.reasons is not None
+    kept = np.diff(with_reasons.reasons.starts)
+    assert ((kept > 0) == (plainly.entities >= 0).ravel()).all()
+    assert kept.max(initial=0) <= 2
 
 
 def test_an_answer_without_reasons_has_no_explanation() -> None:
@@ -379,8 +426,11 @@ def test_every_answer_of_a_learner_has_reasons() -> None:
     model = Tabular(walks=20_000, aggregation="max_plus").fit(graph)
     people = list(graph.vocabulary.entities)[:3]
     queries = [(person, relation) for person in people for relation in ("sibling_of", "~parent_of")]
-    for (head, relation), answers in zip(queries, model.answer(queries, k=5), strict=True):
+    for (head, relation), answers in zip(
+        queries, model.answer(queries, k=5, explain=True, most_reasons=None), strict=True
+    ):
         for place, answer in enumerate(answers, 1):
+            assert list(answer.reasons) == model.explain((head, relation, answer.entity))
             assert sum(e.share for e in model.explain((head, relation, answer.entity))) == pytest.approx(1)
             rank = model.why_not((head, relation, answer.entity)).rank
             assert rank.best <= place <= rank.worst
@@ -402,3 +452,5 @@ def test_what_makes_no_sense_is_refused() -> None:
             model.explain(wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="must be text"):
         model.explain(("e1", "r0", 3))  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="'most_reasons' must be a whole number of at least 1, got 0"):
+        model.answer([("e1", "r0")], explain=True, most_reasons=0)

@@ -10,6 +10,8 @@ import numpy as np
 from stablerule.evaluation import ByScores
 from stablerule.graph import Graph, Triples
 from stablerule.graph.triples import read_only
+from stablerule.reasoning.explaining import join_reasons
+from stablerule.reasoning.searching import Found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph.triples import Ids
+    from stablerule.reasoning.answers import Explanation
+    from stablerule.reasoning.explaining import Reasons
     from stablerule.reasoning.ranks import Ranks
     from stablerule.reasoning.search import Search
 
@@ -63,10 +67,13 @@ class ScoreSearch:
         k: int,
         known: Graph | None = None,
         allowed: Callable[[int], NDArray[np.bool_]] | None = None,
-    ) -> tuple[Ids, NDArray[np.float64]]:
+        *,
+        reasons: int = 0,
+    ) -> Found:
         """Return entities (n, k), -1 where there are no more, and their scores; equal ones stand in the order of names.
 
-        A head is its own answer only where the relation has a loop in the graph.
+        A head is its own answer only where the relation has a loop in the graph. reasons: at most so many for each
+        answer, of the rules if there are any: what a score alone is due to, nobody can say.
         """
         k = min(k, self.graph.n_entities)
         found, values = np.full((len(heads), k), -1, np.int32), np.zeros((len(heads), k))
@@ -78,7 +85,14 @@ class ScoreSearch:
                 out = self._left_out(head, relation, raw[row], known, allowed)
                 order = np.argsort(np.where(out, np.inf, -raw[row]), kind="stable")[: min(k, int((~out).sum()))]
                 found[place, : len(order)], values[place, : len(order)] = order, visible[row, order]
-        return found, values
+        return Found(found, values, self._reasons(heads, relations, found, reasons))
+
+    def _reasons(self, heads: Ids, relations: Ids, found: Ids, most: int) -> Reasons | None:
+        if not most or self._rules is None:
+            return None
+        query, place = np.nonzero(found >= 0)
+        _, some = self._rules.explain(heads[query], relations[query], found[query, place], most)
+        return join_reasons([(query * found.shape[1] + place, some)], found.size)
 
     def score(self, heads: Ids, relations: Ids, tails: Ids) -> NDArray[np.float64]:
         """Return the score of each triple (n,)."""
@@ -96,9 +110,13 @@ class ScoreSearch:
         """The bound of all scores."""
         return self._most
 
-    def reasons(self, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:
-        """Columns rule and path of each fact, if there are rules: a score alone says no reason."""
-        return {} if self._rules is None else self._rules.reasons(relation, heads, tails)
+    def name_reasons(self, heads: Ids, relations: Ids, tails: Ids, reasons: Reasons) -> list[tuple[Explanation, ...]]:
+        """Return the reasons of n answers in names."""
+        return [] if self._rules is None else self._rules.name_reasons(heads, relations, tails, reasons)
+
+    def tabulate_reasons(self, relation: int, heads: Ids, tails: Ids, rules: Ids) -> dict[str, pl.Series]:
+        """Return columns rule and path of facts of one relation, if there are rules."""
+        return {} if self._rules is None else self._rules.tabulate_reasons(relation, heads, tails, rules)
 
     def _blocks(self, n: int) -> list[slice]:
         return [slice(start, min(start + self._at_most, n)) for start in range(0, n, self._at_most)]

@@ -18,7 +18,6 @@ from stablerule.graph import inverse_of
 from stablerule.io import write_beside
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.reasoning.answers import number
-from stablerule.reasoning.explaining import Reasons
 
 CANDIDATES = ("all", "range")
 TABLES = (".tsv", ".txt")
@@ -99,17 +98,22 @@ def _answers(
 ) -> list[dict[str, Any]]:
     words = opened.graph.vocabulary
     about = words.entity_id(head), words.relation_id(relation)
-    known = opened.known if new else ()
-    found = opened.model.answer([(head, relation)], top, graph=opened.graph, known=known, candidates=candidates)
-    reasons = Reasons(opened.search, *about) if explain else None
+    found = opened.model.answer(
+        [(head, relation)],
+        top,
+        graph=opened.graph,
+        known=opened.known if new else (),
+        candidates=candidates,
+        explain=explain,
+        most_reasons=1,
+    )
     rows = []
     for rank, answer in enumerate(next(found), 1):
-        entity = words.entity_id(answer.entity)
-        split = opened.split_with(*about, entity)
+        split = opened.split_with(*about, words.entity_id(answer.entity))
         row = {"rank": rank, "entity": answer.entity, "score": answer.score, "known": split is not None, "split": split}
-        if reasons is not None:
+        if explain:
             # A model that also scores by itself may give an answer that none of its rules leads to.
-            row["explanation"] = next(iter(reasons.behind(entity, most=1)), None)
+            row["explanation"] = next(iter(answer.reasons), None)
         rows.append(row)
     return rows
 

@@ -10,7 +10,7 @@ from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
 from stablerule.cli.output import print_json, visible
 from stablerule.errors import OptionError
 from stablerule.reasoning.answers import number, say_facts
-from stablerule.reasoning.explaining import explain as reasons_for
+from stablerule.reasoning.questions import encode_triples
 from stablerule.reasoning.why_not import why_not
 from stablerule.rules.scored import counted
 
@@ -31,10 +31,10 @@ def explain(
     if top < 0:
         raise OptionError(f"--top must be 0 or more, got {top}.")
     opened = open_model(model, data)
-    reasons = reasons_for(opened.search, head, relation, tail)
-    doubt = why_not(opened.search, head, relation, tail, known=opened.known)
-    words = opened.graph.vocabulary
-    split = opened.split_with(words.entity_id(head), words.relation_id(relation), words.entity_id(tail))
+    reasons = opened.model.explain((head, relation, tail), graph=opened.graph)
+    asked = encode_triples([(head, relation, tail)], opened.graph.vocabulary)
+    doubt = why_not(opened.search, *asked, known=opened.known)
+    split = opened.split_with(*(int(ids[0]) for ids in asked))
     if json:
         print_json(doubt.to_json() | {"split": split, "explanations": [reason.to_json() for reason in reasons]})
         return

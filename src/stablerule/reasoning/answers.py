@@ -19,21 +19,14 @@ Fact: TypeAlias = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """An entity and its score, which is no probability."""
-
-    entity: str
-    score: float
-
-
-@dataclass(frozen=True)
 class Explanation:
     """A rule that fired for a triple.
 
-    share: its part of the score, 0 to 1; those of all rules that fired sum to 1 (see `shares` for how they are cut).
+    share: its part of the score, 0 to 1; those of all rules that fired sum to 1 (see `weighing` for how they are cut).
     paths: how many paths of the rule lead there; a rule with constants counts once.
     groundings: a few of the paths by the names of their entities, in the order of the rule's body: from X to Y, or
     from X to the constant (or what A stands for).
+    part: what the rule adds to the sum that becomes the score; less than 0 where it counts against the answer.
 
     >>> from stablerule.rules import Rule, ScoredRule
     >>> rule = ScoredRule(Rule("sibling_of", ("~parent_of", "parent_of")))
@@ -48,6 +41,7 @@ class Explanation:
     share: float
     paths: int
     groundings: tuple[tuple[str, ...], ...]
+    part: float = 0.0
 
     @property
     def facts(self) -> tuple[tuple[Fact, ...], ...]:
@@ -69,6 +63,7 @@ class Explanation:
             "rule": str(self.rule.rule),
             "numbers": self.rule.numbers,
             "share": self.share,
+            "part": self.part,
             "paths": self.paths,
             "groundings": [
                 {"entities": list(path), "facts": [list(fact) for fact in facts]}
@@ -80,6 +75,15 @@ class Explanation:
         """Say it on one line."""
         path = f"  by {' - '.join(self.groundings[0])}" if self.groundings else ""
         return f"{percent(self.share)}  {self.rule.rule}{path}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An entity and its score, which is no probability; reasons, if they were asked for, the largest share first."""
+
+    entity: str
+    score: float
+    reasons: tuple[Explanation, ...] = ()
 
 
 def facts_along(body: Iterable[str], path: Iterable[str]) -> Iterator[Fact]:

@@ -14,6 +14,7 @@ from stablerule.paths.compiling import NOTHING, compiled, compiled_part
 from stablerule.paths.ordering import first_at_least, sort_by
 from stablerule.paths.reach import edges_between
 from stablerule.reasoning.evidence import BEST, COLUMNS, complete_row, gather
+from stablerule.reasoning.explaining import add_reasons, no_reasons
 from stablerule.reasoning.firings import N_CANDIDATES, Workplace, close_relation, fire, no_firings, open_relation
 from stablerule.reasoning.weighing import MAX_PLUS, How, Lists, Order, compare, list_levels, no_lists, weigh
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Stepped
     from stablerule.graph.triples import Ids
+    from stablerule.reasoning.explaining import Reasons
     from stablerule.reasoning.firings import Firings
     from stablerule.reasoning.theory import Theory
 
@@ -145,17 +147,19 @@ def answer_queries(
     allowed: NDArray[np.bool_],
     itself: bool,
     desk: Desk,
+    reasons: int,
     found: Ids,
     scores: NDArray[np.float64],
-) -> None:
+) -> Reasons:
     """Fill found (n, k) with the best answers and scores (n, k) with their scores, -1 and 0 where there are no more.
 
     Answers that are `known` are left out; with `allowed` (E,) only those count ((0,): all). itself: whether the head
-    may be its own answer.
+    may be its own answer. Returns at most so many `reasons` for each of the n * k answers.
     """
     open_relation(a.theory, a.relation, desk.workplace.row_of)
     f = no_firings(desk.workplace)
     lists, k = no_lists(), found.shape[1]
+    noted, slots = no_reasons(len(heads) * k if reasons > 0 else 0), np.empty(k, np.int32)
     for q in range(len(heads)):
         f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
         weigh(f, a.theory, a.g, a.how, NOTHING, a.popularity, desk.table, desk.scores)
@@ -175,10 +179,15 @@ def answer_queries(
         desk.marked[heads[q]] = False
         if a.how.kind == MAX_PLUS:
             lists = list_levels(f, a.theory, NOTHING)
+        slots[:] = -1
         for i in range(_best(Order(desk.scores, lists, f.entities, a.popularity), chosen, n, k)):
+            slots[i] = chosen[i]
             found[q, i] = f.entities[chosen[i]]
             scores[q, i] = desk.scores[chosen[i]]
+        if reasons > 0:
+            noted = add_reasons(noted, q * k, slots, k, reasons, f, a.theory, a.how, a.popularity, a.g.offsets)
     close_relation(a.theory, a.relation, desk.workplace.row_of, f)
+    return noted
 
 
 @compiled_part
@@ -218,16 +227,21 @@ def _is_better(order: Order, slot: int, other: int) -> bool:
 
 
 @compiled
-def score_queries(a: Asked, heads: Ids, tails: Ids, desk: Desk, scores: NDArray[np.float64]) -> None:
-    """Fill scores (n,), and NaN where no rule reaches the tail."""
+def score_queries(a: Asked, heads: Ids, tails: Ids, desk: Desk, reasons: int, scores: NDArray[np.float64]) -> Reasons:
+    """Fill scores (n,), and NaN where no rule reaches the tail; return at most so many reasons for each."""
     open_relation(a.theory, a.relation, desk.workplace.row_of)
     f = no_firings(desk.workplace)
+    noted, slots = no_reasons(len(heads) if reasons > 0 else 0), np.empty(1, np.int32)
     for q in range(len(heads)):
-        f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
-        weigh(f, a.theory, a.g, a.how, NOTHING, a.popularity, desk.table, desk.scores)
-        place = f.slot_of[tails[q]]
-        scores[q] = desk.scores[place] if place >= 0 else np.nan
+        if q == 0 or heads[q] != heads[q - 1]:  # queries come sorted: what fired for one serves the next
+            f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
+            weigh(f, a.theory, a.g, a.how, NOTHING, a.popularity, desk.table, desk.scores)
+        slots[0] = f.slot_of[tails[q]]
+        scores[q] = desk.scores[slots[0]] if slots[0] >= 0 else np.nan
+        if reasons > 0:
+            noted = add_reasons(noted, q, slots, 1, reasons, f, a.theory, a.how, a.popularity, a.g.offsets)
     close_relation(a.theory, a.relation, desk.workplace.row_of, f)
+    return noted
 
 
 @compiled

@@ -210,7 +210,7 @@ def _sample_queries(graph: Graph, held_out: Graph, random: np.random.Generator) 
 
 def _candidates(search: Search, queries: _Queries, held_out: Graph, left_out: Graph) -> _Candidates:
     limits = candidate_limits("range", search.graph)
-    tails, scores = search.answer(queries.heads, queries.relations, CANDIDATES, left_out, limits)
+    tails, scores, _ = search.answer(queries.heads, queries.relations, CANDIDATES, left_out, limits)
     of_query, place = np.nonzero(tails >= 0)
     asked = queries.heads[of_query], queries.relations[of_query], tails[of_query, place]
     labels = held_out.contains(Triples(np.stack(asked, axis=1)))

@@ -16,7 +16,8 @@ import polars as pl
 from stablerule.errors import OptionError, closest
 from stablerule.graph import INVERSE
 from stablerule.reasoning.calibration import Calibration
-from stablerule.reasoning.questions import candidate_limits, joined_graph, known_graphs
+from stablerule.reasoning.explaining import first_rules
+from stablerule.reasoning.questions import candidate_limits, check_at_least_one, joined_graph, known_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,8 +57,7 @@ class Wanted:
             value = getattr(self, name)
             if value is None and name != "per_query":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise OptionError(f"Argument {name!r} must be a whole number of at least 1, got {value!r}.")
+            check_at_least_one(name, value)
         for name, most in (("threshold", math.inf), ("min_probability", 1)):
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 <= value <= most and value < math.inf):
@@ -89,7 +89,7 @@ class WantedOptions(TypedDict, total=False):
 class NewFact:
     """A fact that no file has, and why it may be true.
 
-    probability: None where the model is not calibrated for it. rule: the one that weighs most of those that fired.
+    probability: None where the model is not calibrated for it. rule: the one with the largest share of the score.
     path: the entities along it from head to tail; for a rule with constants, the two of the fact that it needs.
     Both are empty where no rule leads to the fact, and for a model without rules.
     """
@@ -192,10 +192,19 @@ class Completion:
     def _ask(self, relation: int, heads: Ids) -> _Found:
         """Ask some heads, and keep what is good enough."""
         wanted, asked = self.wanted, np.full(len(heads), relation, np.int32)
-        tails, scores = self.search.answer(heads, asked, wanted.per_query, self._known, self._limits)
+        tails, scores, reasons = self.search.answer(
+            heads, asked, wanted.per_query, self._known, self._limits, reasons=1
+        )
+        rules = np.full(tails.size, -1, np.int32) if reasons is None else first_rules(reasons)
         least = -math.inf if wanted.threshold is None else wanted.threshold
         query, place = np.nonzero((tails >= 0) & (scores >= least))
-        found = _Found(heads[query], tails[query, place], scores[query, place], np.full(len(query), np.nan))
+        found = _Found(
+            heads[query],
+            tails[query, place],
+            scores[query, place],
+            np.full(len(query), np.nan),
+            rules.reshape(tails.shape)[query, place],
+        )
         if self.calibration is not None:
             found = found._replace(probabilities=self._probabilities(relation, found, self.calibration))
         if wanted.min_probability is not None:
@@ -218,7 +227,7 @@ class Completion:
             "score": pl.Series(found.scores, dtype=pl.Float64),
             "probability": pl.Series(found.probabilities, dtype=pl.Float64).fill_nan(None),
         }
-        columns |= self.search.reasons(relation, found.heads, found.tails)
+        columns |= self.search.tabulate_reasons(relation, found.heads, found.tails, found.rules)
         if self.calibration is None:
             del columns["probability"]
         return pl.DataFrame({name: series.alias(name) for name, series in columns.items()})
@@ -232,16 +241,18 @@ def best_facts(frame: pl.DataFrame, top: int) -> pl.DataFrame:
 
 
 class _Found(NamedTuple):
-    """New facts of one relation as columns (n,); a probability that is not known is NaN."""
+    """New facts of one relation as columns (n,); an unknown probability is NaN, and a rule of -1 is none."""
 
     heads: Ids
     tails: Ids
     scores: NDArray[np.float64]
     probabilities: NDArray[np.float64]
+    rules: Ids
 
     @classmethod
     def nothing(cls) -> _Found:
-        return cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0))
+        none = np.empty(0, np.int32)
+        return cls(none, none, np.empty(0), np.empty(0), none)
 
     @classmethod
     def join(cls, *parts: _Found) -> _Found:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stablerule.paths.compiling import compiled_part
-from stablerule.reasoning.firings import N_CANDIDATES, N_CHAINS, N_FIRINGS, N_TRAITS
+from stablerule.reasoning.firings import CHAIN, N_CANDIDATES, N_FIRINGS, kind_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,8 +38,12 @@ COLUMNS = (
     *(f"log odds {kind}: best 1" for kind in KINDS),
     "one",  # the same for all candidates: where the log odds of `learned` begin
 )
-GATHERED = len(KINDS) * len(_OF_A_KIND) + 2
+N_KINDS = len(KINDS)
+GATHERED = N_KINDS * len(_OF_A_KIND) + 2
 PATHS, LOG_PATHS = GATHERED - 2, GATHERED - 1
+FACTS, EDGES, LOG_TOGETHER = GATHERED, GATHERED + 1, GATHERED + 2
+LOG_OF_PATHS, LOG_OF_LOG_PATHS = LOG_TOGETHER + N_KINDS, LOG_TOGETHER + N_KINDS + 1
+LOG_ODDS, ONE = LOG_OF_LOG_PATHS + 1, LOG_OF_LOG_PATHS + 1 + N_KINDS
 LEAST = 1e-4  # the odds of a kind that has no rule for a candidate
 CHAINS = COLUMNS.index("chains: best 1")  # 0 where no chain reaches a candidate
 # What stands in the columns of traits where no rule with constants fires.
@@ -99,7 +103,7 @@ def gather(f: Firings, t: Theory, own_slot: int, table: NDArray[np.float32]) -> 
         weight = t.own_weights[rule] if slot == own_slot else t.weights[rule]
         if weight <= 0:
             continue
-        kind = 0 if i < f.sizes[N_CHAINS] else (1 if i < f.sizes[N_TRAITS] else 2)
+        kind = kind_of(f, i)
         at = kind * (BEST + 1)
         table[slot, at] -= np.log1p(-weight)
         left = np.float32(weight)
@@ -108,7 +112,7 @@ def gather(f: Firings, t: Theory, own_slot: int, table: NDArray[np.float32]) -> 
             if left > here:
                 table[slot, column] = left
                 left = here
-        if kind == 0:
+        if kind == CHAIN:
             table[slot, PATHS] += weight * f.paths[i]
             table[slot, LOG_PATHS] += weight * np.log1p(f.paths[i])
 
@@ -116,16 +120,19 @@ def gather(f: Firings, t: Theory, own_slot: int, table: NDArray[np.float32]) -> 
 @compiled_part
 def complete_row(row: NDArray[np.float32], facts: int, edges: int) -> None:
     """Fill the other columns of one candidate: facts of the relation that end there, edges it has."""
-    row[GATHERED] = np.log1p(facts)
-    row[GATHERED + 1] = np.log1p(edges)
-    at = GATHERED + 2
-    for kind in range(3):
-        row[at + kind] = np.log1p(row[kind * (BEST + 1)])
-        best = max(row[kind * (BEST + 1) + 1], LEAST)
-        row[at + 5 + kind] = np.log(best / (1 - best))
-    row[at + 3] = np.log1p(row[PATHS])
-    row[at + 4] = np.log1p(row[LOG_PATHS])
-    row[at + 8] = 1
+    row[FACTS] = np.log1p(facts)
+    row[EDGES] = np.log1p(edges)
+    for kind in range(N_KINDS):
+        row[LOG_TOGETHER + kind] = np.log1p(row[kind * (BEST + 1)])
+        row[LOG_ODDS + kind] = _log_odds(max(row[kind * (BEST + 1) + 1], LEAST))
+    row[LOG_OF_PATHS] = np.log1p(row[PATHS])
+    row[LOG_OF_LOG_PATHS] = np.log1p(row[LOG_PATHS])
+    row[ONE] = 1
+
+
+@compiled_part
+def _log_odds(share: float) -> float:
+    return np.log(share / (1 - share))  # type: ignore[no-any-return]
 
 
 @compiled_part
@@ -148,3 +155,60 @@ def blend(
         for column in range(len(weights)):
             total += weights[column] * table[slot, column]
         scores[slot] = total
+
+
+@compiled_part
+def cut_blend(
+    f: Firings, t: Theory, firings: NDArray[np.int64], weights: NDArray[np.float64], parts: NDArray[np.float64]
+) -> None:
+    """Fill parts (n,) with what each of the n firings of one candidate adds to its blend.
+
+    A column that is a sum over rules is cut as the sum is, and so is its logarithm. One for the best rule, or the next,
+    belongs to that rule; log odds count from where they stand without any rule. What is left is `rest_of_blend`.
+    """
+    parts[:] = 0
+    best = np.empty(BEST, np.int64)
+    for kind in range(N_KINDS):
+        together, paths, log_paths, found = 0.0, 0.0, 0.0, 0
+        for i in range(len(firings)):
+            weight = t.weights[f.rules[firings[i]]]
+            if weight <= 0 or kind_of(f, firings[i]) != kind:
+                continue
+            together -= np.log1p(-weight)
+            paths += weight * f.paths[firings[i]]
+            log_paths += weight * np.log1p(f.paths[firings[i]])
+            place = min(found, BEST)
+            while place > 0 and weight > t.weights[f.rules[firings[best[place - 1]]]]:
+                if place < BEST:
+                    best[place] = best[place - 1]
+                place -= 1
+            if place < BEST:
+                best[place] = i
+            found += 1
+        if found == 0:
+            continue
+        for place in range(min(found, BEST)):
+            parts[best[place]] += weights[kind * (BEST + 1) + 1 + place] * t.weights[f.rules[firings[best[place]]]]
+        above = _log_odds(t.weights[f.rules[firings[best[0]]]]) - _log_odds(LEAST)
+        parts[best[0]] += weights[LOG_ODDS + kind] * max(above, 0.0)
+        # What a unit of each sum is worth, in the sum itself and in its logarithm.
+        a_unit = weights[kind * (BEST + 1)] + weights[LOG_TOGETHER + kind] * np.log1p(together) / together
+        a_path = weights[PATHS] + weights[LOG_OF_PATHS] * np.log1p(paths) / paths
+        a_log_path = weights[LOG_PATHS] + weights[LOG_OF_LOG_PATHS] * np.log1p(log_paths) / log_paths
+        for i in range(len(firings)):
+            weight = t.weights[f.rules[firings[i]]]
+            if weight <= 0 or kind_of(f, firings[i]) != kind:
+                continue
+            parts[i] -= a_unit * np.log1p(-weight)
+            if kind == CHAIN:
+                parts[i] += a_path * weight * f.paths[firings[i]]
+                parts[i] += a_log_path * weight * np.log1p(f.paths[firings[i]])
+
+
+@compiled_part
+def rest_of_blend(facts: int, edges: int, weights: NDArray[np.float64]) -> float:
+    """Return what a candidate has of its blend without any rule: how well known it is, and where log odds begin."""
+    rest = weights[FACTS] * np.log1p(facts) + weights[EDGES] * np.log1p(edges) + weights[ONE]
+    for kind in range(N_KINDS):
+        rest += weights[LOG_ODDS + kind] * _log_odds(LEAST)
+    return rest  # type: ignore[no-any-return]

@@ -1,117 +1,306 @@
-"""Why an answer was given: the rules that fired for it, each with its share of the score and its concrete paths."""
+"""Why an answer was given: the rules behind its score, each with its share and its concrete paths.
+
+A kernel that scores answers notes their reasons in the same pass (`add_reasons`). What answering, completing and
+explaining show is read off these notes, so it is the same everywhere.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from stablerule.errors import InputError
+from stablerule.paths.compiling import compiled, compiled_part
+from stablerule.paths.ordering import first_at_least
+from stablerule.paths.reach import edges_between
 from stablerule.reasoning.answers import Explanation
-from stablerule.reasoning.firings import N_CHAINS, N_FIRINGS, N_TRAITS, fire, new_workplace, no_firings, open_relation
-from stablerule.reasoning.grounding import Paths
-from stablerule.reasoning.shares import Fired, shares_of
+from stablerule.reasoning.firings import N_CANDIDATES, N_FIRINGS
+from stablerule.reasoning.weighing import cut_score, rest_of_score
+from stablerule.rules import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from stablerule.reasoning.search import Search
-    from stablerule.rules import ScoredRule
+    from stablerule.graph import Stepped
+    from stablerule.graph.triples import Ids, Offsets
+    from stablerule.reasoning.firings import Firings
+    from stablerule.reasoning.theory import Encoded, Theory
+    from stablerule.reasoning.weighing import How
 
+ALL = 2**31 - 1  # reasons of an answer
 SHOWN_PATHS = 3  # groundings of one explanation
-CHAIN, TRAIT_OF_HEAD, TRAIT_OF_TAIL = range(3)
+MOST_EDGES = 5_000_000  # looked at for the paths of one rule between two entities
 
 
-def explain(search: Search, head: str, relation: str, tail: str) -> list[Explanation]:
-    """Return the rules that fired for a triple, the largest share first; none where no rule reaches the tail.
+class Reasons(NamedTuple):
+    """The rules behind n answers: those of answer i at starts[i]:starts[i + 1], the largest share first.
 
-    >>> from stablerule import Dataset, Rule, RuleSet
-    >>> from stablerule.reasoning.aggregation import Aggregation
-    >>> from stablerule.reasoning.search import Search
-    >>> from stablerule.reasoning.theory import encode_rules
-    >>> graph = Dataset.from_names("tiny", train=[("Lyon", "in", "France"), ("France", "part_of", "Europe")]).graph
-    >>> rules = RuleSet([(Rule("part_of", ("in", "part_of")), {"confidence": 0.9})])
-    >>> for reason in explain(Search(encode_rules(rules, graph), Aggregation("binary")), "Lyon", "part_of", "Europe"):
-    ...     print(reason)
-    100%  part_of(X, Y) <- in(X, A), part_of(A, Y)  by Lyon - France - Europe
+    rules: (r,) by their row in the theory. parts: (r,) what each adds to the sum that becomes the score. shares: (r,)
+    its share of what all rules add; those of one answer sum to 1 where all of its rules are listed. A rule that counts
+    against the answer has a share of 0; where no rule adds anything, the shares are those of the weights. paths: (r,)
+    how many paths of the rule lead to the answer. rest: (n,) the part of the sum that no rule gave.
     """
-    words = search.graph.vocabulary
-    asked = words.entity_id(head), words.relation_id(relation)
-    return Reasons(search, *asked).behind(words.entity_id(tail))
+
+    starts: Offsets
+    rules: Ids
+    parts: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    paths: Ids
+    rest: NDArray[np.float64]
 
 
-def check_triple(triple: Iterable[str]) -> tuple[str, str, str]:
-    """Refuse what is not (head, relation, tail)."""
-    if not isinstance(triple, (tuple, list)) or len(triple) != 3:
-        raise InputError(
-            f"A triple must be (head, relation, tail), such as ('Paris', 'capital_of', 'France'); got {triple!r}."
-        )
-    head, relation, tail = triple
-    return head, relation, tail
+@compiled
+def no_reasons(answers: int) -> Reasons:
+    """Begin without reasons, for so many answers."""
+    size = answers
+    return Reasons(
+        np.zeros(answers + 1, np.int64),
+        np.empty(size, np.int32),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size, np.int32),
+        np.zeros(answers),
+    )
 
 
-class Reasons:
-    """All that fired for one query, by ids; made once, and asked for any number of its answers."""
+@compiled_part
+def _make_room(r: Reasons, used: int, wanted: int) -> Reasons:
+    """Return the same reasons with room for more."""
+    size = max(2 * len(r.rules), wanted)
+    rules, paths, parts, shares = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size), np.empty(size)
+    rules[:used], paths[:used] = r.rules[:used], r.paths[:used]
+    parts[:used], shares[:used] = r.parts[:used], r.shares[:used]
+    return Reasons(r.starts, rules, parts, shares, paths, r.rest)
 
-    def __init__(self, search: Search, head: int, relation: int) -> None:
-        self.search, self.graph, self.head, self.relation = search, search.graph, head, relation
-        graph, theory = self.graph, search.encoded.theory
-        place = new_workplace(graph.n_entities, len(theory.traits.owner_offsets) - 1)
-        open_relation(theory, relation, place.row_of)
-        none = no_firings(place)
-        # Nothing is hidden: the shares are those of the score that `answer` and `score` give.
-        self._firings = fire(graph.stepped, graph.n_relations, theory, head, relation, -1, place, none)
 
-    def fired_for(self, tail: int) -> Fired | None:
-        """What fired for one answer, None where nothing did."""
-        at = self._firings_of(tail)
-        f, theory = self._firings, self.search.encoded.theory
-        kinds = np.searchsorted(f.sizes[[N_CHAINS, N_TRAITS]], at, side="right")
-        return Fired(theory.weights[f.rules[at]], f.paths[at].astype(np.float64), kinds) if len(at) else None
+@compiled
+def add_reasons(
+    r: Reasons,
+    first: int,
+    slots: Ids,
+    n: int,
+    most: int,
+    f: Firings,
+    t: Theory,
+    how: How,
+    popularity: Ids,
+    offsets: NDArray[np.int64],
+) -> Reasons:
+    """Add at most so many reasons for each of n candidates of one query; they are the answers first:first + n.
 
-    def behind(self, tail: int, most: int | None = None) -> list[Explanation]:
-        """Explain one answer by the rules with the largest shares, all of them or `most`."""
-        fired, encoded = self.fired_for(tail), self.search.encoded
-        if fired is None:
-            return []
-        rules = self._firings.rules[self._firings_of(tail)]
-        shares = shares_of(fired, self.search.ways.how(self.relation))
-        order = np.lexsort((encoded.rows[rules], -fired.weights, -shares))[:most]
-        ways = Paths(self.graph, self.head, tail)
-        found = []
-        for i in order.tolist():
-            rule = encoded.rules[int(encoded.rows[rules[i]])]
-            if fired.kinds[i] == CHAIN:
-                groundings = self._chains(int(rules[i]), ways, min(SHOWN_PATHS, int(fired.paths[i])))
+    slots: of the candidates, -1 for one that no rule reaches.
+    """
+    place_of = np.full(f.sizes[N_CANDIDATES], -1, np.int32)
+    starts = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        if slots[i] >= 0:
+            place_of[slots[i]] = i
+    for i in range(f.sizes[N_FIRINGS]):
+        place = place_of[f.slots[i]]
+        if place >= 0:
+            starts[place + 1] += 1
+    for i in range(n):
+        starts[i + 1] += starts[i]
+    firings, at = np.empty(starts[n], np.int64), starts.copy()
+    for i in range(f.sizes[N_FIRINGS]):
+        place = place_of[f.slots[i]]
+        if place >= 0:
+            firings[at[place]] = i
+            at[place] += 1
+    for i in range(n):
+        own = firings[starts[i] : starts[i + 1]]
+        begin = r.starts[first + i]
+        wanted = min(most, len(own))
+        if begin + wanted > len(r.rules):
+            r = _make_room(r, begin, begin + wanted)
+        if len(own) > 0:
+            entity = f.entities[slots[i]]
+            r.rest[first + i] = rest_of_score(how, popularity[entity], offsets[entity + 1] - offsets[entity])
+            _list_reasons(r, begin, wanted, own, f, t, how)
+        r.starts[first + i + 1] = begin + wanted
+    return r
+
+
+@compiled_part
+def _list_reasons(
+    r: Reasons, begin: int, wanted: int, firings: NDArray[np.int64], f: Firings, t: Theory, how: How
+) -> None:
+    """Write the `wanted` best of the firings of one candidate, in order of share, then of weight."""
+    n = len(firings)
+    parts = np.empty(n)
+    cut_score(f, t, how, firings, parts)
+    worth, total = np.empty(n), 0.0
+    for attempt in range(3):
+        for i in range(n):
+            if attempt == 0:
+                worth[i] = max(parts[i], 0.0)
             else:
-                groundings = (self._trait(rule, tail, self.head if fired.kinds[i] == TRAIT_OF_HEAD else tail),)
-            found.append(Explanation(rule, float(shares[i]), int(fired.paths[i]), groundings))
-        return found
+                worth[i] = t.weights[f.rules[firings[i]]] if attempt == 1 else 1.0
+            total += worth[i]
+        if total > 0:
+            break
+    for place in range(wanted):
+        best = -1
+        for i in range(n):
+            if worth[i] < 0:
+                continue
+            more = best < 0 or worth[i] > worth[best]
+            if not more and worth[i] == worth[best]:
+                more = t.weights[f.rules[firings[i]]] > t.weights[f.rules[firings[best]]]
+            if more:
+                best = i
+        r.rules[begin + place], r.paths[begin + place] = f.rules[firings[best]], f.paths[firings[best]]
+        r.parts[begin + place], r.shares[begin + place] = parts[best], worth[best] / total
+        worth[best] = -1  # it is listed
 
-    def _firings_of(self, tail: int) -> NDArray[np.int64]:
-        f = self._firings
-        if f.slot_of[tail] < 0:
-            return np.empty(0, np.int64)
-        return np.flatnonzero(f.slots[: f.sizes[N_FIRINGS]] == f.slot_of[tail])
 
-    def _chains(self, rule: int, ways: Paths, most: int) -> tuple[tuple[str, ...], ...]:
-        """A few paths by name, in the order of the rule's own body, from X to Y."""
-        encoded, entities = self.search.encoded, self.graph.vocabulary.entities
-        body = encoded.theory.bodies[rule, : encoded.theory.lengths[rule]]
-        paths = ways.along(tuple(body.tolist()), most)
-        turn = -1 if encoded.turned[rule] else 1
-        return tuple(tuple(entities.names_of(path[::turn]).to_list()) for path in paths)
+def join_reasons(parts: Sequence[tuple[NDArray[np.int64], Reasons]], answers: int) -> Reasons:
+    """Put the reasons of parts of the answers together; each part says which answers it has."""
+    counts, rest = np.zeros(answers, np.int64), np.zeros(answers)
+    for which, part in parts:
+        counts[which], rest[which] = np.diff(part.starts), part.rest
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    size = int(starts[-1])
+    joined = Reasons(starts, np.empty(size, np.int32), np.empty(size), np.empty(size), np.empty(size, np.int32), rest)
+    for which, part in parts:
+        total = int(part.starts[-1])
+        shift = np.repeat(starts[which] - part.starts[:-1], np.diff(part.starts))
+        to = np.arange(total) + shift
+        joined.rules[to], joined.paths[to] = part.rules[:total], part.paths[:total]
+        joined.parts[to], joined.shares[to] = part.parts[:total], part.shares[:total]
+    return joined
 
-    def _trait(self, scored: ScoredRule, tail: int, owner: int) -> tuple[str, str]:
-        """q(X, c) <- s(X, d) is due to s(X, d); for any d, to one such fact, if possible not the one asked for."""
-        words = self.graph.vocabulary
-        if scored.rule.constants is not None and scored.rule.constants[1] is not None:
-            return words.entity_name(owner), scored.rule.constants[1]
-        step = words.relation_id(scored.rule.body[0])
-        there = self.graph.tails(owner, step)
-        for asked in ((self.head, self.relation, tail), (tail, self.graph.inverse(self.relation), self.head)):
-            if (owner, step) == asked[:2] and len(there) > 1:
-                there = there[there != asked[2]]
-        return words.entity_name(owner), words.entity_name(int(there[0]))
+
+def take_reasons(r: Reasons, answers: NDArray[np.int64]) -> Reasons:
+    """Return the reasons of some of the answers, by number."""
+    counts = np.diff(r.starts)[answers]
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    rows = np.arange(starts[-1]) + np.repeat(r.starts[answers] - starts[:-1], counts)
+    return Reasons(starts, r.rules[rows], r.parts[rows], r.shares[rows], r.paths[rows], r.rest[answers])
+
+
+def name_reasons(encoded: Encoded, heads: Ids, relations: Ids, tails: Ids, r: Reasons) -> list[tuple[Explanation, ...]]:
+    """Return the explanations of each answer (head, relation, tail), with some paths by name."""
+    answer_of = np.repeat(np.arange(len(tails)), np.diff(r.starts))
+    asked = heads[answer_of], relations[answer_of], tails[answer_of]
+    paths = _paths_behind(encoded, *asked, r.rules, SHOWN_PATHS)
+    names, found = encoded.graph.vocabulary.entities, []
+    rules = {rule: encoded.rules[int(encoded.rows[rule])] for rule in np.unique(r.rules).tolist()}
+    for i, rule in enumerate(r.rules.tolist()):
+        # A rule that was read backwards is shown as it stands, from X to Y.
+        turn = -1 if rule < encoded.n_chains and encoded.turned[rule] else 1
+        walked = (path[path >= 0][::turn] for path in paths[i] if path[0] >= 0)
+        groundings = tuple(tuple(names.names_of(path).to_list()) for path in walked)
+        found.append(Explanation(rules[rule], float(r.shares[i]), int(r.paths[i]), groundings, part=float(r.parts[i])))
+    return [tuple(found[start:end]) for start, end in zip(r.starts[:-1], r.starts[1:], strict=True)]
+
+
+def first_rules(r: Reasons) -> Ids:
+    """Return (n,) the rule with the largest share behind each answer, -1 where there is none."""
+    rules = np.full(len(r.starts) - 1, -1, np.int32)
+    has_one = np.diff(r.starts) > 0
+    rules[has_one] = r.rules[r.starts[:-1][has_one]]
+    return rules
+
+
+def tabulate_reasons(encoded: Encoded, relation: int, heads: Ids, tails: Ids, rules: Ids) -> dict[str, pl.Series]:
+    """Return columns rule and path for facts of one relation: the rule behind each, and one path from head to tail.
+
+    rules: (n,) by their row in the theory. Where it is -1, the rule is null and the path empty.
+    """
+    used, which = np.unique(rules, return_inverse=True)
+    paths = _paths_behind(encoded, heads, np.full(len(rules), relation, np.int32), tails, rules, 1)
+    # No entity has the id -1: it gives null, which is then left out of the list.
+    names = encoded.graph.vocabulary.entities.table
+    steps = [names.gather(pl.Series(step).replace(-1, None)).alias(f"{i}") for i, step in enumerate(paths[:, 0].T)]
+    return {
+        "rule": pl.Series(_spell_rules(encoded, used), dtype=pl.String).gather(which),
+        "path": pl.DataFrame(steps).select(pl.concat_list(pl.all()).list.drop_nulls()).to_series(),
+    }
+
+
+def _spell_rules(encoded: Encoded, rules: Ids) -> list[str | None]:
+    """Spell rules of a theory; -1 is none."""
+    frame = encoded.rules.to_frame()[encoded.rows[rules[rules >= 0]]]
+    columns = frame.select("head_relation", "body", "constant", "body_constant").iter_rows()
+    spelled = (str(Rule(head, tuple(body), None if c is None else (c, d))) for head, body, c, d in columns)
+    return [next(spelled) if rule >= 0 else None for rule in rules.tolist()]
+
+
+def _paths_behind(encoded: Encoded, heads: Ids, relations: Ids, tails: Ids, rules: Ids, most: int) -> Ids:
+    """Return (n, most, L + 1): up to `most` paths of a rule from each head to its tail, filled with -1."""
+    graph = encoded.graph
+    paths = np.full((len(rules), most, encoded.theory.bodies.shape[1] + 1), -1, np.int32)
+    find_paths(graph.stepped, graph.n_relations, encoded.theory, heads, relations, tails, rules, paths)
+    return paths
+
+
+@compiled
+def find_paths(
+    g: Stepped, relations: int, t: Theory, heads: Ids, asked: Ids, tails: Ids, rules: Ids, paths: Ids
+) -> None:
+    """Fill paths (n, m, L + 1), all -1 before, with up to m paths of one rule for each of n answers; -1 is no rule.
+
+    For a rule with constants it is the fact that it needs: the entity that has the trait, and the trait's own.
+    """
+    chains, known = len(t.lengths), len(t.traits.keys)
+    for i in range(len(rules)):
+        rule = rules[i]
+        if 0 <= rule < chains:
+            find_chain_paths(g, heads[i], tails[i], t.bodies[rule], t.lengths[rule], paths[i])
+        elif rule >= chains:
+            rule -= chains
+            # q(X, c) <- trait of X: X is the head where q is the relation asked, and else the tail.
+            of_head = t.trait_starts[asked[i]] <= rule < t.trait_starts[asked[i] + 1]
+            owner, other = (heads[i], tails[i]) if of_head else (tails[i], heads[i])
+            trait = t.rule_traits[rule]
+            paths[i, 0, 0] = owner
+            if trait < known:
+                paths[i, 0, 1] = t.traits.keys[trait] // (2 * relations)
+                continue
+            # For any entity it is one such fact, if possible not the one that is asked for.
+            own = asked[i] if of_head else (asked[i] + relations) % (2 * relations)
+            low, high = edges_between(g, owner, trait - known)
+            again = trait - known == own and g.step_tails[low] == other and low + 1 < high
+            paths[i, 0, 1] = g.step_tails[low + again]
+
+
+@compiled
+def find_chain_paths(g: Stepped, head: int, tail: int, body: Ids, length: int, paths: Ids) -> int:
+    """Fill the first rows of paths (m, L + 1) with paths along a body, entities distinct; return how many there are."""
+    if head == tail:
+        return 0
+    if length == 1:  # it is the fact itself
+        paths[0, 0], paths[0, 1] = head, tail
+        return 1
+    path, found = np.empty(length, np.int32), 0
+    path[0] = head
+    at, end = np.empty(length, np.int64), np.empty(length, np.int64)
+    at[0], end[0] = edges_between(g, head, body[0])
+    depth, seen = 0, 0
+    while depth >= 0 and seen < MOST_EDGES and found < len(paths):
+        if at[depth] == end[depth]:
+            depth -= 1
+            continue
+        here = g.step_tails[at[depth]]
+        at[depth] += 1
+        seen += 1
+        again = here == tail
+        for i in range(depth + 1):
+            again = again or path[i] == here
+        if again:
+            continue
+        depth += 1
+        path[depth] = here
+        at[depth], end[depth] = edges_between(g, here, body[depth])
+        if depth + 1 == length:  # one step is left, and the tails stand sorted
+            place = first_at_least(g.step_tails, at[depth], end[depth], tail)
+            if place < end[depth] and g.step_tails[place] == tail:
+                paths[found, :length] = path
+                paths[found, length] = tail
+                found += 1
+            depth -= 1
+    return found

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_PATHS = 2**31 - 1
 N_CHAINS, N_TRAITS, N_FIRINGS, N_CANDIDATES = range(4)
+CHAIN, TRAIT_OF_HEAD, TRAIT_OF_TAIL = range(3)  # kinds of firings
 
 
 class Firings(NamedTuple):
@@ -93,6 +94,14 @@ def close_relation(theory: Theory, relation: int, row_of: Ids, f: Firings) -> No
     forget(f)
     for rule in range(theory.trait_starts[relation], theory.trait_starts[relation + 1]):
         row_of[theory.rule_traits[rule]] = -1
+
+
+@compiled_part
+def kind_of(f: Firings, firing: int) -> int:
+    """Return the kind of a firing: of a chain, of a trait that the head has, or of one that the candidate has."""
+    if firing < f.sizes[N_CHAINS]:
+        return CHAIN
+    return TRAIT_OF_HEAD if firing < f.sizes[N_TRAITS] else TRAIT_OF_TAIL
 
 
 @compiled_part

@@ -45,6 +45,28 @@ def encode_queries(queries: Iterable[tuple[str, str]], words: Vocabulary) -> tup
     return np.array(heads, np.int32), np.array(relations, np.int32)
 
 
+def encode_triples(triples: Iterable[Iterable[str]], words: Vocabulary) -> tuple[Ids, Ids, Ids]:
+    """Turn (head, relation, tail) into ids (n,); an unknown name is an error that says the closest."""
+    asked = [_check_triple(triple) for triple in triples]
+    heads, relations = encode_queries([(head, relation) for head, relation, _ in asked], words)
+    return heads, relations, np.array([words.entity_id(tail) for *_, tail in asked], np.int32)
+
+
+def _check_triple(triple: Iterable[str]) -> tuple[str, str, str]:
+    if not isinstance(triple, (tuple, list)) or len(triple) != 3:
+        raise InputError(
+            f"A triple must be (head, relation, tail), such as ('Paris', 'capital_of', 'France'); got {triple!r}."
+        )
+    head, relation, tail = triple
+    return head, relation, tail
+
+
+def check_at_least_one(argument: str, given: object) -> None:
+    """Refuse what is no whole number of at least 1."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise OptionError(f"Argument {argument!r} must be a whole number of at least 1, got {given!r}.")
+
+
 def check_listed(given: Iterable[T], argument: str, what: str) -> Iterable[T]:
     """Return what can be iterated; something else is an error that says what was expected."""
     if not isinstance(given, Iterable):

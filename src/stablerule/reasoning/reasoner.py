@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
@@ -15,15 +16,17 @@ from stablerule.paths.examples import ExampleFacts
 from stablerule.reasoning.answers import Answer, Explanation
 from stablerule.reasoning.completing import NewFact, WantedOptions, complete
 from stablerule.reasoning.deadline import Deadline
-from stablerule.reasoning.explaining import check_triple, explain
+from stablerule.reasoning.explaining import ALL, take_reasons
 from stablerule.reasoning.folder import DataMark, SavedModel
 from stablerule.reasoning.option_types import check_types
 from stablerule.reasoning.questions import (
     Limits,
     candidate_limits,
+    check_at_least_one,
     check_graph,
     check_listed,
     encode_queries,
+    encode_triples,
     in_blocks,
     joined_graph,
 )
@@ -101,6 +104,8 @@ class Reasoner(ABC):
         graph: Graph | None = None,
         known: Graph | Iterable[Graph] | None = None,
         candidates: Literal["all", "range"] | Iterable[str] = "all",
+        explain: bool = False,
+        most_reasons: int | None = 3,
     ) -> Iterator[list[Answer]]:
         """Yield the k best answers to each query (head, relation); ("Paris", "~r") asks for the heads of r.
 
@@ -110,25 +115,43 @@ class Reasoner(ABC):
         graph: where to look; None is the graph that the model learned from, if it is still at hand.
         known: graphs whose facts are left out of the answers.
         candidates: "range" admits only entities that stand there in some fact of the relation; or a list of names.
+        explain: give each answer the rules behind its score, at most `most_reasons` of them; None is all.
         """
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise OptionError(f"Argument 'k' must be a whole number of at least 1, got {k!r}.")
+        check_at_least_one("k", k)
+        if most_reasons is not None:
+            check_at_least_one("most_reasons", most_reasons)
         search = self.searcher(graph)
+        if explain:
+            self.search(graph)  # a model without rules says so
         limits = candidate_limits(candidates, search.graph)
         asked = check_listed(queries, "queries", "(head, relation)")
-        return self._answers(search, asked, k, limits, joined_graph(known, search.graph))
+        reasons = (ALL if most_reasons is None else most_reasons) if explain else 0
+        return self._answers(search, asked, k, limits, joined_graph(known, search.graph), reasons)
 
     def _answers(
-        self, search: Searcher, queries: Iterable[tuple[str, str]], k: int, limits: Limits, left_out: Graph | None
+        self,
+        search: Searcher,
+        queries: Iterable[tuple[str, str]],
+        k: int,
+        limits: Limits,
+        left_out: Graph | None,
+        most: int,
     ) -> Iterator[list[Answer]]:
+        words = search.graph.vocabulary
         for block in in_blocks(queries, search.at_once(k, BLOCK)):
-            heads, relations = encode_queries(block, search.graph.vocabulary)
-            found, scores = search.answer(heads, relations, k, left_out, limits)
-            names = search.graph.vocabulary.entities
-            for entities, values in zip(found, scores, strict=True):
-                n = int((entities >= 0).sum())
-                named = names.names_of(entities[:n]).to_list()
-                yield [Answer(name, score) for name, score in zip(named, values[:n].tolist(), strict=True)]
+            heads, relations = encode_queries(block, words)
+            found, scores, reasons = search.answer(heads, relations, k, left_out, limits, reasons=most)
+            query, place = np.nonzero(found >= 0)
+            entities = found[query, place]
+            named = words.entities.names_of(entities).to_list()
+            if reasons is None:
+                why: list[tuple[Explanation, ...]] = [()] * len(named)
+            else:
+                some = take_reasons(reasons, query * found.shape[1] + place)
+                why = search.name_reasons(heads[query], relations[query], entities, some)
+            answers = map(Answer, named, scores[query, place].tolist(), why)
+            for n in (found >= 0).sum(1).tolist():
+                yield list(islice(answers, n))
 
     def score(self, triples: Iterable[tuple[str, str, str]], *, graph: Graph | None = None) -> list[float]:
         """Return the score of each triple.
@@ -137,10 +160,8 @@ class Reasoner(ABC):
         by the whole order.
         """
         search = self.searcher(graph)
-        asked = [check_triple(triple) for triple in check_listed(triples, "triples", "(head, relation, tail)")]
-        heads, relations = encode_queries([(head, relation) for head, relation, _ in asked], search.graph.vocabulary)
-        tails = np.array([search.graph.vocabulary.entity_id(tail) for *_, tail in asked], np.int32)
-        return search.score(heads, relations, tails).tolist()  # type: ignore[no-any-return]
+        asked = check_listed(triples, "triples", "(head, relation, tail)")
+        return search.score(*encode_triples(asked, search.graph.vocabulary)).tolist()  # type: ignore[no-any-return]
 
     def rank(self, queries: Triples, *, graph: Graph, known: Graph) -> Ranks:
         """Rank answers for the evaluator: rows are (head, relation or inverse, answer); known rivals are left out."""
@@ -198,11 +219,15 @@ class Reasoner(ABC):
 
     def explain(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> list[Explanation]:
         """Return the rules that fired for (head, relation, tail), the largest share of its score first."""
-        return explain(self.search(graph), *check_triple(triple))
+        search = self.search(graph)
+        asked = encode_triples([triple], search.graph.vocabulary)
+        _, reasons = search.explain(*asked)
+        return list(search.name_reasons(*asked, reasons)[0])
 
     def why_not(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> WhyNot:
         """Say where (head, relation, tail) stands among the answers of the rules, and why not further up."""
-        return why_not(self.search(graph), *check_triple(triple))
+        search = self.search(graph)
+        return why_not(search, *encode_triples([triple], search.graph.vocabulary))
 
     @classmethod
     def option_names(cls) -> list[str]:

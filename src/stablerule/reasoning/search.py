@@ -21,10 +21,11 @@ from stablerule.reasoning.asking import (
     rank_queries,
     score_queries,
 )
-from stablerule.reasoning.best_rules import name_reasons
 from stablerule.reasoning.evidence import COLUMNS, Examples
+from stablerule.reasoning.explaining import ALL, join_reasons, name_reasons, tabulate_reasons
 from stablerule.reasoning.firings import new_workplace
 from stablerule.reasoning.ranks import Ranks
+from stablerule.reasoning.searching import Found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.aggregation import Aggregation
+    from stablerule.reasoning.answers import Explanation
+    from stablerule.reasoning.explaining import Reasons
     from stablerule.reasoning.theory import Encoded
 
 CHUNK = 512  # queries of one relation that a thread takes at a time
@@ -77,27 +80,31 @@ class Search:
         allowed: Callable[[int], NDArray[np.bool_]] | None = None,
         *,
         itself: bool = False,
-    ) -> tuple[Ids, NDArray[np.float64]]:
+        reasons: int = 0,
+    ) -> Found:
         """Return entities (n, k), -1 where there are no more, and their scores; `allowed` limits them by relation.
 
         With more than E asked for, there are E columns. A head is its own answer only where the relation has a loop in
-        the graph, a fact (x, r, x), or with `itself`.
+        the graph, a fact (x, r, x), or with `itself`. reasons: at most so many for each answer, read off the firings
+        that made its score.
         """
         k = self._most_answers(k)
         found, scores = np.full((len(heads), k), -1, np.int32), np.zeros((len(heads), k))
         left_out = (Graph.build(Triples.empty(), self.graph.vocabulary) if known is None else known).stepped
+        noted: list[tuple[NDArray[np.int64], Reasons]] = []
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
             entities, values = np.full((len(rows), k), -1, np.int32), np.zeros((len(rows), k))
             limits = EVERYBODY if allowed is None else allowed(asked.relation)
-            answer_queries(
-                asked, heads[rows], left_out, limits, itself or self._has_loop(asked.relation), desk, entities, values
-            )
+            itself_too = itself or self._has_loop(asked.relation)
+            why = answer_queries(asked, heads[rows], left_out, limits, itself_too, desk, reasons, entities, values)
             found[rows] = entities
             scores[rows] = np.where(entities >= 0, self.ways.shown(asked.relation, values), 0)
+            if reasons:
+                noted.append(((rows[:, None] * k + np.arange(k)).ravel(), why))
 
         self._in_parts(relations, heads, part)
-        return found, scores
+        return Found(found, scores, join_reasons(noted, found.size) if reasons else None)
 
     def at_once(self, k: int, most: int) -> int:
         """Say how many queries, of at most so many, have room together for k answers each."""
@@ -112,15 +119,37 @@ class Search:
 
     def score(self, heads: Ids, relations: Ids, tails: Ids) -> NDArray[np.float64]:
         """Return the score of each triple (n,), 0 where no rule reaches its tail."""
+        return self._score(heads, relations, tails, 0)[0]
+
+    def explain(
+        self, heads: Ids, relations: Ids, tails: Ids, most: int | None = None
+    ) -> tuple[NDArray[np.float64], Reasons]:
+        """Return the score of each triple (n,), 0 where no rule reaches its tail, and its reasons, all or `most`."""
+        scores, noted = self._score(heads, relations, tails, ALL if most is None else most)
+        return scores, join_reasons(noted, len(heads))
+
+    def _score(
+        self, heads: Ids, relations: Ids, tails: Ids, reasons: int
+    ) -> tuple[NDArray[np.float64], list[tuple[NDArray[np.int64], Reasons]]]:
         scores = np.zeros(len(heads))
+        noted: list[tuple[NDArray[np.int64], Reasons]] = []
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
             values = np.empty(len(rows))
-            score_queries(asked, heads[rows], tails[rows], desk, values)
+            why = score_queries(asked, heads[rows], tails[rows], desk, reasons, values)
             scores[rows] = np.where(np.isnan(values), 0, self.ways.shown(asked.relation, values))
+            noted.append((rows, why))
 
         self._in_parts(relations, heads, part)
-        return scores
+        return scores, noted
+
+    def name_reasons(self, heads: Ids, relations: Ids, tails: Ids, reasons: Reasons) -> list[tuple[Explanation, ...]]:
+        """Return the reasons of n answers in names, each with its rule and some of its paths."""
+        return name_reasons(self.encoded, heads, relations, tails, reasons)
+
+    def tabulate_reasons(self, relation: int, heads: Ids, tails: Ids, rules: Ids) -> dict[str, pl.Series]:
+        """Return columns rule and path of facts of one relation, for the rule behind each, by its row in the theory."""
+        return tabulate_reasons(self.encoded, relation, heads, tails, rules)
 
     def evidence(
         self, heads: Ids, relations: Ids, answers: Ids, known: Graph, k: int, *, hidden: bool = False
@@ -140,10 +169,6 @@ class Search:
         """1 where every relation is weighed in a way that ends there, else infinite."""
         names = map(self.graph.vocabulary.relation_name, relations)
         return 1.0 if all(self.ways.aggregation.of(name) in BOUNDED for name in names) else math.inf
-
-    def reasons(self, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:
-        """Columns rule and path: the best rule behind each fact of a relation, and the entities along it."""
-        return name_reasons(self, relation, heads, tails)
 
     def asked(self, relation: int) -> Asked:
         """Gather what the queries of one relation have in common."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,7 +13,20 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
+    from stablerule.reasoning.answers import Explanation
+    from stablerule.reasoning.explaining import Reasons
     from stablerule.reasoning.ranks import Ranks
+
+
+class Found(NamedTuple):
+    """The best answers to n queries: entities (n, k), -1 where there are no more, scores (n, k), and their reasons.
+
+    reasons: of the n * k answers, row by row; None where nobody asked for them, or where no rule gave the scores.
+    """
+
+    entities: Ids
+    scores: NDArray[np.float64]
+    reasons: Reasons | None = None
 
 
 class Searcher(Protocol):
@@ -35,8 +48,13 @@ class Searcher(Protocol):
         k: int,
         known: Graph | None = None,
         allowed: Callable[[int], NDArray[np.bool_]] | None = None,
-    ) -> tuple[Ids, NDArray[np.float64]]:
-        """Return entities (n, k), -1 where there are no more, and their scores; `allowed` limits them by relation."""
+        *,
+        reasons: int = 0,
+    ) -> Found:
+        """Return entities (n, k), -1 where there are no more, and their scores; `allowed` limits them by relation.
+
+        reasons: at most so many for each answer, if there are rules to give any.
+        """
         ...
 
     def score(self, heads: Ids, relations: Ids, tails: Ids) -> NDArray[np.float64]:
@@ -51,6 +69,10 @@ class Searcher(Protocol):
         """The bound of all scores for some relations; infinite where there is none."""
         ...
 
-    def reasons(self, relation: int, heads: Ids, tails: Ids) -> dict[str, pl.Series]:
-        """Columns that say why, for facts of one relation: rule and path, or none."""
+    def name_reasons(self, heads: Ids, relations: Ids, tails: Ids, reasons: Reasons) -> list[tuple[Explanation, ...]]:
+        """Return the reasons of n answers in names."""
+        ...
+
+    def tabulate_reasons(self, relation: int, heads: Ids, tails: Ids, rules: Ids) -> dict[str, pl.Series]:
+        """Return columns rule and path of facts of one relation, for the rule behind each; none without rules."""
         ...

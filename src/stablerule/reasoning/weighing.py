@@ -8,7 +8,7 @@ import numpy as np
 
 from stablerule.paths.compiling import compiled, compiled_part
 from stablerule.paths.ordering import sort_by
-from stablerule.reasoning.evidence import blend, gather
+from stablerule.reasoning.evidence import blend, cut_blend, gather, rest_of_blend
 from stablerule.reasoning.firings import N_CANDIDATES, N_FIRINGS
 
 if TYPE_CHECKING:
@@ -75,16 +75,45 @@ def weigh(
     for i in range(f.sizes[N_FIRINGS]):
         slot, rule = f.slots[i], f.rules[i]
         weight = t.own_weights[rule] if slot == own_slot else t.weights[rule]
-        if how.kind == COUNT:
-            scores[slot] += weight * f.paths[i]
-        elif how.kind == LOG_COUNT:
-            scores[slot] += weight * np.log1p(f.paths[i])
-        elif how.kind == BINARY:
-            scores[slot] += weight
-        elif how.kind == NOISY_OR:
-            scores[slot] -= np.log1p(-weight)  # in log space: one minus a product of many small numbers is one
-        else:
+        if how.kind == MAX_PLUS:
             scores[slot] = max(scores[slot], weight)
+        else:
+            scores[slot] += part_of(how.kind, weight, f.paths[i])
+
+
+@compiled_part
+def part_of(kind: int, weight: float, paths: int) -> float:
+    """Return what one firing adds to a score that is a sum; max_plus is none, and is cut as if it were."""
+    if kind == COUNT:
+        return weight * paths
+    if kind == LOG_COUNT:
+        return weight * np.log1p(paths)  # type: ignore[no-any-return]
+    if kind == NOISY_OR:
+        return -np.log1p(-weight)  # type: ignore[no-any-return]  # in log space: many small numbers end near one
+    return weight
+
+
+@compiled_part
+def cut_score(f: Firings, t: Theory, how: How, firings: NDArray[np.int64], parts: NDArray[np.float64]) -> None:
+    """Fill parts (n,) with what each of the n firings of one candidate adds to the sum that `weigh` makes."""
+    if how.kind == LEARNED:
+        cut_blend(f, t, firings, how.weights, parts)
+        return
+    for i in range(len(firings)):
+        parts[i] = part_of(how.kind, t.weights[f.rules[firings[i]]], f.paths[firings[i]])
+    if how.kind == NOISY_OR and 0 < how.top < len(firings):
+        levels, order = np.empty(len(firings), np.int32), np.empty(len(firings), np.int32)
+        for i in range(len(firings)):
+            levels[i], order[i] = -t.levels[f.rules[firings[i]]], i
+        sort_by(levels, order, 0, len(order))
+        for i in range(how.top, len(order)):
+            parts[order[i]] = 0
+
+
+@compiled_part
+def rest_of_score(how: How, facts: int, edges: int) -> float:
+    """Return the part of a candidate's sum that no rule gave; only `learned` has one."""
+    return rest_of_blend(facts, edges, how.weights) if how.kind == LEARNED else 0.0
 
 
 @compiled_part

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from stablerule.graph import Graph, Triples
+from stablerule.paths.reach import reach_next
 from stablerule.reasoning.answers import number, say_facts
-from stablerule.reasoning.explaining import Reasons
-from stablerule.reasoning.grounding import Stepping
 from stablerule.reasoning.questions import joined_graph
 from stablerule.reasoning.ranks import Rank
 from stablerule.rules.rule import quote
 from stablerule.rules.scored import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stablerule.graph.triples import Ids
     from stablerule.reasoning.answers import Explanation, Fact
     from stablerule.reasoning.search import Search
     from stablerule.rules import ScoredRule
@@ -201,10 +203,9 @@ class WhyNot:
         return "\n".join(self.lines())
 
 
-def why_not(search: Search, head: str, relation: str, tail: str, *, known: Graph | None = None) -> WhyNot:
-    """Say where a triple stands and why; `known` are the facts that count as known, the graph's if not given."""
-    words = search.graph.vocabulary
-    return _Doubt(search, words.entity_id(head), words.relation_id(relation), words.entity_id(tail), known).why_not()
+def why_not(search: Search, head: Ids, relation: Ids, tail: Ids, *, known: Graph | None = None) -> WhyNot:
+    """Say where a triple (1,) each stands and why; `known` are the facts that count as known, else the graph's."""
+    return _Doubt(search, int(head[0]), int(relation[0]), int(tail[0]), known).why_not()
 
 
 class _Doubt:
@@ -214,13 +215,14 @@ class _Doubt:
         self.search, self.graph = search, search.graph
         self.head, self.relation, self.tail = head, relation, tail
         self.known = search.graph if known is None else joined_graph(known, search.graph) or search.graph
-        self.reasons = Reasons(search, head, relation)
 
     def why_not(self) -> WhyNot:
         words, nothing = self.graph.vocabulary, Graph.build(Triples.empty(), self.graph.vocabulary)
         query = np.array([self.head], np.int32), np.array([self.relation], np.int32), np.array([self.tail], np.int32)
         rank, rank_among_new = (self._rank(*query, known) for known in (nothing, self.known))
-        best = next(iter(self.reasons.behind(self.tail, most=1)), None)
+        scores, reasons = self.search.explain(*query, most=1)
+        ((*best_reasons,),) = self.search.name_reasons(*query, reasons)
+        best = best_reasons[0] if best_reasons else None
         rules, relevant = self._rules()
         reason: Reason
         if best is not None:
@@ -231,7 +233,7 @@ class _Doubt:
             triple=(words.entity_name(self.head), words.relation_name(self.relation), words.entity_name(self.tail)),
             reason=reason,
             known=self._is_known(self.tail),
-            score=float(self.search.score(*query)[0]),
+            score=float(scores[0]),
             facts=self._facts(self.tail),
             rank=rank,
             rank_among_new=rank_among_new,
@@ -254,16 +256,14 @@ class _Doubt:
     def _above(self, count: int) -> tuple[Rival, ...]:
         words = self.graph.vocabulary
         query = np.array([self.head], np.int32), np.array([self.relation], np.int32)
-        found, scores = self.search.answer(*query, count, itself=True)  # a rank counts the head among the rivals
+        # A rank counts the head among the rivals.
+        (found,), (scores,), reasons = self.search.answer(*query, count, itself=True, reasons=1)
+        assert reasons is not None  # noqa: S101  # they were asked for
+        heads, relations = (np.repeat(column, len(found)) for column in query)
+        named = self.search.name_reasons(heads, relations, found, reasons)
         return tuple(
-            Rival(
-                words.entity_name(entity),
-                score,
-                self._is_known(entity),
-                self._facts(entity),
-                self.reasons.behind(entity, most=1)[0],
-            )
-            for entity, score in zip(found[0].tolist(), scores[0].tolist(), strict=True)
+            Rival(words.entity_name(entity), score, self._is_known(entity), self._facts(entity), best)
+            for entity, score, (best,) in zip(found.tolist(), scores.tolist(), named, strict=True)
         )
 
     def _rules(self) -> tuple[int, list[int]]:
@@ -289,7 +289,7 @@ class _Doubt:
             name = words.entity_name(owner)
             return Attempt(scored, name, 0, scored.rule.body[0], 1, (name,))
         body = tuple(encoded.theory.bodies[rule, : encoded.theory.lengths[rule]].tolist())
-        levels = [np.array([self.head], np.int32), *Stepping(self.graph, self.head).follow(body)]
+        levels = [np.array([self.head], np.int32), *self._follow(body)]
         taken, last = len(levels) - 1, levels[-1]
         if taken == len(body):
             last = last[last != self.tail]  # by a path that passes an entity twice, which is none
@@ -301,6 +301,18 @@ class _Doubt:
             len(last),
             tuple(words.entities.names_of(last[:SHOWN]).to_list()),
         )
+
+    def _follow(self, body: tuple[int, ...]) -> Iterator[Ids]:
+        """Yield the entities that each step of a body reaches from the head, sorted, as long as there are any."""
+        here, none = np.array([self.head], np.int32), np.empty(0, np.int64)
+        found, counts = np.empty(self.graph.n_entities, np.int32), np.zeros(self.graph.n_entities, np.int64)
+        for relation in body:
+            n, _ = reach_next(self.graph.stepped, self.head, relation, here, len(here), none, found, counts)
+            here = np.sort(found[:n])
+            counts[here] = 0
+            if not n:
+                return
+            yield here
 
 
 def _band(rank: Rank) -> str:

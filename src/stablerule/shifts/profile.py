@@ -87,7 +87,7 @@ class Profiler:
         fires = sparse.csr_matrix((np.ones(len(rows)), (rows, bodies)), shape=(len(queries), len(self.bodies)))
         # The entity itself stands in for the answer: only the candidates are counted.
         ranks = self.search.rank(entities, relations, entities, self.graph)
-        _, scores = self.search.answer(entities, relations, 2, self.graph)
+        scores = self.search.answer(entities, relations, 2, self.graph).scores
         return Profile(queries, self.graph.degrees[entities], fires, ranks.candidates, scores[:, 0], scores[:, 1])
 
     def reciprocal_ranks(self, queries: QuerySet, known: Graph) -> NDArray[np.float64]:
