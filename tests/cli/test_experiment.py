@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from stablerule.baselines import MODELS
 from stablerule.datasets import load, newsroom
 from stablerule.errors import OptionError
 from stablerule.experiments import train_side
-from stablerule.experiments.cells import Cell, cell_name, read_cells
+from stablerule.experiments.cells import FORMAT, Cell, add_cell, cell_name, read_cells
 from stablerule.experiments.methods import ABLATED, METHODS, RECIPES, made_with
 from stablerule.experiments.specs import EXPERIMENTS
 from tests.terminal import fails, run
@@ -272,3 +273,63 @@ def test_without_the_extras_there_are_tables_still(judged: Path, monkeypatch: py
     assert "No figures and no page" in result.stderr
     assert not (judged / "built" / "no-shift.html").exists()
     assert (judged / "built" / "no-shift.md").exists()
+
+
+def test_all_cells_are_exported_as_one_flat_table(tmp_path: Path) -> None:
+    """Of two experiments with different keys and results."""
+    groups = {"paths 0": {"mrr": 0.5, "n": 3}, "paths 1": {"mrr": 1, "n": 2}}
+    settings = {"size": 8, "negatives": None}
+    result = {"groups": groups, "settings": settings, "cut": False, "curve": [{"kept": 1}], "seconds": 7}
+    spare = {"format": FORMAT, "seconds": 2.5, "versions": {"python": "3.13"}, "made_with": {"settings": settings}}
+    for file, cell, found in (
+        ("train-side", {"graph": "umls", "bias": 0.9, "method": "rff", "seed": 0}, {"mrr": 0.25, "seconds": 0.5}),
+        ("methods", {"graph": "umls", "method": "ncrl", "seed": 1}, result),
+        ("methods", {"graph": "family", "method": "ncrl", "seed": 0}, {"mrr": None}),
+    ):
+        add_cell(tmp_path / f"{file}.jsonl", spare | {"cell": cell, "result": found})
+    told = run("experiment", "export", "--results", tmp_path)
+    assert told.exit_code == 0, told.output
+    assert "wrote 3 cells" in told.stderr
+    table = pl.read_parquet(tmp_path / "built" / "cells.parquet")
+    assert table.columns[:5] == ["experiment", "graph", "method", "seed", "bias"]
+    keys = table.select("experiment", "graph", "seed", "bias").rows()
+    assert keys == [("methods", "family", 0, None), ("methods", "umls", 1, None), ("train-side", "umls", 0, 0.9)]
+    assert table.row(1, named=True) == {
+        "experiment": "methods",
+        "graph": "umls",
+        "method": "ncrl",
+        "seed": 1,
+        "bias": None,
+        "seconds": 2.5,
+        "versions.python": "3.13",
+        "made_with.settings": json.dumps(settings),
+        "result.mrr": None,
+        "result.groups.paths 0.mrr": 0.5,
+        "result.groups.paths 0.n": 3,
+        "result.groups.paths 1.mrr": 1.0,
+        "result.groups.paths 1.n": 2,
+        "result.settings": json.dumps(settings),
+        "result.cut": False,
+        "result.curve": json.dumps([{"kept": 1}]),
+        "result.seconds": 7.0,
+    }
+    kinds = {"seed": pl.Int64, "bias": pl.Float64, "result.cut": pl.Boolean, "result.seconds": pl.Float64}
+    assert {name: table.schema[name] for name in kinds} == kinds
+
+
+def test_an_export_replaces_no_file_unasked(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    asked = ("experiment", "export", "--results", tmp_path / "results", "-o")
+    place = tmp_path / "cells.parquet"
+    assert "results: holds no finished cells. Run an experiment first" in fails(*asked, place)
+    cell = {"format": FORMAT, "cell": {"graph": "umls", "method": "ncrl", "seed": 0}, "result": {}}
+    add_cell(tmp_path / "results" / "methods.jsonl", cell)
+    assert "-o must be a file that ends in .parquet" in fails(*asked, tmp_path / "cells.csv")
+    place.write_text("mine")
+    assert "already exists. Choose another place, or --overwrite it." in fails(*asked, place)
+    assert place.read_text() == "mine"
+    assert run(*asked, place, "--overwrite").exit_code == 0
+    assert pl.read_parquet(place).height == 1
+    for _ in range(2):  # what is built may be built again
+        assert run("experiment", "export", "--results", tmp_path / "results").exit_code == 0
+    assert "-o and --overwrite are for export" in fails("experiment", "list", "-o", place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,10 +16,11 @@ from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_table, table
 from stablerule.datasets.catalog import CATALOG
 from stablerule.datasets.loading import is_at_hand
-from stablerule.errors import MissingExtra, OptionError, closest
+from stablerule.errors import MissingExtra, OptionError, WriteError, closest
 from stablerule.experiments.cells import Cell, fresh_cells, read_cells
 from stablerule.experiments.document import Results, figures_of, fill, inlined
 from stablerule.experiments.experiment import BUILT, CACHE, Experiment
+from stablerule.experiments.export import flatten_cells
 from stablerule.experiments.inductive import ENDING
 from stablerule.experiments.path_groups import ALIGNMENTS
 from stablerule.experiments.runner import run_cells
@@ -29,16 +31,18 @@ from stablerule.reports.results_page import results_page
 from stablerule.reports.tables import Table, markdown
 
 T = TypeVar("T")
-LIST, PAPER = "list", "paper"
+LIST, PAPER, EXPORT = "list", "paper", "export"
 PAGE = Path("docs") / "paper.md"
 SPLITS = ("test", "valid")
 RESULTS = Path("results")
+TABLE = "cells.parquet"
 RETELLING = ("align", "split", "reference")  # options that change what is told, not what is run
 
 
 def experiment(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help=f"One of {', '.join(EXPERIMENTS)}; or {LIST}; or {PAPER}.")
+        str,
+        typer.Argument(metavar="NAME", help=f"One of {', '.join(EXPERIMENTS)}; or {LIST}; or {PAPER}; or {EXPORT}."),
     ],
     results: Annotated[
         Path, typer.Option(metavar="FOLDER", help="The folder with the results of all experiments.")
@@ -72,12 +76,27 @@ def experiment(
         str | None,
         typer.Option(help="Of completion, inductive and ablation, how groups are numbered: density or arbitrary."),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help=f"Of {EXPORT}, the Parquet file; by default {TABLE} in the folder {BUILT} of the results.",
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of -o if there is one.")] = False,
 ) -> None:
-    """Run what is missing of an experiment, and say what all cells say together.
+    """Run an experiment's missing cells and print its tables.
 
     `list` shows the experiments; `paper` puts the newest tables and figures of all of them into the page about the
-    paper, and writes it as one HTML page, too.
+    paper, and writes it as one HTML page, too; `export` writes all cells as one Parquet table.
     """
+    if name == EXPORT:
+        export_cells(results, output, overwrite=overwrite)
+        return
+    if output is not None or overwrite:
+        raise OptionError(f"-o and --overwrite are for {EXPORT}. The folder of results is set with --results FOLDER.")
     if name == LIST:
         list_experiments(results)
         return
@@ -150,6 +169,21 @@ def write_paper(page: Path, folder: Path) -> None:
     made = {page: fill(text, results, page.resolve()), alone: document_page(inlined(text, results, page, alone))}
     _write_files(made | {path: drawing.svg for path, drawing in figures_of(text, results, page).items()})
     errors.print(f"wrote {plain(str(page))} and {plain(str(alone))}", highlight=False)
+
+
+def export_cells(results: Path, output: Path | None, *, overwrite: bool) -> None:
+    """Write the finished cells of all experiments as one flat table; what is built may always be built again."""
+    path = output or results / BUILT / TABLE
+    if path.suffix.lower() != ".parquet":
+        raise OptionError(f"-o must be a file that ends in .parquet, got {str(path)!r}.")
+    if output is not None and os.path.lexists(output) and not overwrite:
+        raise WriteError(f"{output}: already exists. Choose another place, or --overwrite it.")
+    cells = flatten_cells(results)
+    if output is None:
+        path.parent.mkdir(exist_ok=True)
+    with write_beside(path) as temporary:
+        cells.write_parquet(temporary)
+    errors.print(f"wrote {cells.height:,} cells, {cells.width} columns, to {plain(str(path))}", highlight=False)
 
 
 def list_experiments(results: Path) -> None:
