@@ -10,7 +10,7 @@ from benchmarks.accuracy import SEEDS
 from benchmarks.accuracy_tables import lever_table, main_table
 from benchmarks.answering import answering_table
 from benchmarks.expecting import table as expecting_table
-from stablerule.experiments.cells import FORMAT, read_folder
+from stablerule.experiments.cells import read_cells
 from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.experiments.summary import summarise
 from stablerule.experiments.train_side_experiment import tables
@@ -104,13 +104,14 @@ def test_the_figures_about_grouping_and_about_seeds_are_those_of_the_benchmarks(
 def test_the_tables_about_weights_are_those_of_the_cells() -> None:
     """From the files of the cells alone: the single ranks are not kept."""
     text = (ROOT / "docs" / "weights.md").read_text()
-    for mark, folder, reference in (
-        ("results/train-side", "train-side", "nodecor"),
-        ("results/train-side-valid", "train-side-valid", "tabular"),
-        ("small", "train-side", "small nodecor"),
+    spec = EXPERIMENTS["train-side"]
+    kept = read_cells(spec.cell_file(ROOT / "results"))
+    for mark, split, reference in (
+        ("results/train-side", "test", "nodecor"),
+        ("results/train-side, split valid", "valid", "tabular"),
+        ("small", "test", "small nodecor"),
     ):
-        cells = [json.loads(path.read_text()) for path in sorted((ROOT / "results" / folder).glob("graph=*.json"))]
-        assert all(cell["format"] == FORMAT for cell in cells)
+        cells = [one for one in kept if one["cell"]["split"] == split]
         rows = [row for row in summarise(cells, ROOT / "nowhere", reference=reference) if row["bias"] == 0.9]
         made = {line for table in tables(rows, reference) for line in table.markdown()}
         said = {line for line in _section(text, mark).splitlines() if line.startswith("| ") and " | 0.9 | " in line}
@@ -120,7 +121,7 @@ def test_the_tables_about_weights_are_those_of_the_cells() -> None:
 
 def test_the_tables_of_methods_are_those_of_the_cells() -> None:
     spec = EXPERIMENTS["methods"]
-    cells = spec.own(read_folder(ROOT / "results" / spec.folder), spec.options)
+    cells = spec.own(read_cells(spec.cell_file(ROOT / "results")), spec.options)
     made = [line for table in spec.tables(spec.summarise(cells, {}), {}) for line in table.markdown()]
     said = _section((ROOT / "docs" / "methods.md").read_text(), "results/methods")
     lines = [line for line in said.splitlines() if line.startswith("| ")]

@@ -1,102 +1,122 @@
-"""The runner: one cell, one file."""
+"""The file of an experiment's cells."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stablerule.errors import InputError, ReadError
-from stablerule.experiments.cells import Cell, cell_name, read_cells, run_cells
+from stablerule.errors import ReadError
+from stablerule.experiments.cells import FORMAT, add_cell, cell_name, read_cells
 
-CELLS: list[Cell] = [{"graph": "a b", "seed": seed} for seed in range(3)]
-
-
-def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
-    ran: list[Cell] = []
-
-    def work(cell: Cell) -> dict[str, Any]:
-        ran.append(cell)
-        return {"twice": 2 * int(cell["seed"])}
-
-    first = run_cells(CELLS[:2], tmp_path / "cells", work)
-    assert [one["result"]["twice"] for one in first.results] == [0, 2]
-    second = run_cells(CELLS, tmp_path / "cells", work)
-    assert [one["result"]["twice"] for one in second.results] == [0, 2, 4]
-    assert ran == CELLS
-    assert sorted(path.name for path in (tmp_path / "cells").iterdir()) == [
-        f"graph=a_b,seed={seed}.json" for seed in range(3)
-    ]
-    assert {"stablerule", "python", "numpy", "torch"} <= set(second.results[0]["versions"])
+ADDING = """
+import itertools, sys
+from pathlib import Path
+from stablerule.experiments.cells import add_cell
+path, method, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+for seed in range(count):
+    cell = {"graph": "umls", "method": method, "seed": seed}
+    add_cell(path, {"format": 1, "cell": cell, "result": {"ranks": [seed] * 1000}})
+    print(seed, flush=True)
+"""
 
 
-def test_a_cell_that_fails_leaves_nothing_and_the_rest_goes_on(tmp_path: Path) -> None:
-    def work(cell: Cell) -> dict[str, Any]:
-        if cell["seed"] == 1:
-            raise InputError("no facts")
-        return {}
-
-    found = run_cells(CELLS, tmp_path, work)
-    assert [one["cell"]["seed"] for one in found.results] == [0, 2]
-    ((cell, error),) = found.failed
-    assert cell == CELLS[1]
-    assert "no facts" in error
-    assert len(list(tmp_path.iterdir())) == 2
+def finished(seed: int, **result: Any) -> dict[str, Any]:
+    return {"format": FORMAT, "cell": {"graph": "a b", "seed": seed}, "made_with": {}, "result": result}
 
 
-def test_an_interrupted_cell_leaves_nothing(tmp_path: Path) -> None:
-    def work(cell: Cell) -> dict[str, Any]:
-        if cell["seed"] == 1:
-            raise KeyboardInterrupt
-        return {}
-
-    with pytest.raises(KeyboardInterrupt):
-        run_cells(CELLS, tmp_path, work)
-    assert [path.stem for path in tmp_path.iterdir()] == [cell_name(CELLS[0])]
+def writer(path: Path, method: str, count: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", ADDING, str(path), method, str(count)], stdout=subprocess.PIPE, text=True
+    )
 
 
-def test_a_stale_result_counts_as_missing(tmp_path: Path) -> None:
-    for size, found, runs in ((1, 1, 1), (1, 2, 1), (2, 3, 3)):
-        ran = run_cells(CELLS[:1], tmp_path, lambda _, n=found: {"n": n}, made_with=lambda _, s=size: {"size": s})  # type: ignore[misc]
-        assert [one["result"]["n"] for one in ran.results] == [runs]
-    assert read_cells(tmp_path, CELLS, lambda _: {"size": 9}) == []
+def test_lines_are_sorted_by_cell_and_a_new_result_replaces_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "results" / "methods.jsonl"
+    assert read_cells(path) == []
+    for seed in (2, 0, 1):
+        add_cell(path, finished(seed, mrr=0.1 * seed, by_group={"paths 1": 0.5, "paths 0": 1e-12}))
+    before = path.read_text().splitlines()
+    assert [json.loads(line)["cell"]["seed"] for line in before] == [0, 1, 2]
+    assert before[2] == (
+        '{"format":1,"cell":{"graph":"a b","seed":2},"made_with":{},'
+        '"result":{"mrr":0.2,"by_group":{"paths 1":0.5,"paths 0":1e-12}}}'
+    )
+    add_cell(path, finished(1, mrr=0.9))
+    after = path.read_text().splitlines()
+    assert [after[0], after[2]] == [before[0], before[2]]
+    assert [one["result"]["mrr"] for one in read_cells(path)] == [0, 0.9, 0.2]
 
 
-def test_a_failure_is_told_at_once(tmp_path: Path) -> None:
-    told: list[str] = []
-
-    def work(cell: Cell) -> dict[str, Any]:
-        if cell["seed"] == 2:
-            assert told == ["no facts"]
-        if cell["seed"] == 1:
-            raise InputError("no facts")
-        return {}
-
-    run_cells(CELLS, tmp_path, work, tell=lambda cell, error: told.append(error))
+def test_two_runs_that_share_a_file_lose_no_cell(tmp_path: Path) -> None:
+    path = tmp_path / "methods.jsonl"
+    writers = [writer(path, method, 40) for method in ("ncrl", "tabular")]
+    for one in writers:
+        one.communicate()
+        assert one.returncode == 0
+    found = [(one["cell"]["method"], one["cell"]["seed"]) for one in read_cells(path)]
+    assert sorted(found) == [(method, seed) for method in ("ncrl", "tabular") for seed in range(40)]
 
 
-def test_what_is_damaged_is_told_before_any_work(tmp_path: Path) -> None:
-    for content in ("{", "[]"):
-        (tmp_path / f"{cell_name(CELLS[2])}.json").write_text(content)
-        with pytest.raises(InputError):
-            run_cells(CELLS, tmp_path, lambda _: {})
-        assert len(list(tmp_path.iterdir())) == 1
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows knows no SIGKILL")
+def test_a_kill_loses_no_cell_that_was_added_and_leaves_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "methods.jsonl"
+    running = writer(path, "ncrl", 10**6)
+    assert running.stdout is not None
+    said = [int(running.stdout.readline()) for _ in range(50)]
+    running.kill()
+    said += [int(line) for line in running.communicate()[0].split()]
+    count = len(read_cells(path))
+    assert count - len(said) in (0, 1)  # one more where the kill came between the rename and the print
+    add_cell(path, finished(0))
+    assert len(read_cells(path)) == count + 1
 
 
-def test_damaged_and_foreign_files_are_told(tmp_path: Path) -> None:
-    run_cells(CELLS[:1], tmp_path, lambda _: {})
-    path = tmp_path / f"{cell_name(CELLS[0])}.json"
-    path.write_text(path.read_text().replace('"seed": 0', '"seed": 7'))
-    with pytest.raises(InputError, match="another cell"):
-        read_cells(tmp_path, CELLS)
-    path.write_text("{")
-    with pytest.raises(ReadError, match="damaged"):
-        read_cells(tmp_path, CELLS)
+def test_an_interrupt_before_the_rename_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "methods.jsonl"
+    add_cell(path, finished(0, mrr=0.5))
+    before = path.read_bytes()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(os, "replace", interrupt)
+        add_cell(path, finished(1))
+    assert path.read_bytes() == before
+    assert {found.name for found in tmp_path.iterdir()} <= {path.name, f".{path.name}.lock"}
+    add_cell(path, finished(1))
+    assert len(read_cells(path)) == 2
 
 
-def test_no_cell_is_begun_after_the_budget(tmp_path: Path) -> None:
-    assert run_cells(CELLS, tmp_path, lambda _: {}, minutes=0).results == []
-    assert list(tmp_path.iterdir()) == []
-    run_cells(CELLS[:1], tmp_path, lambda _: {})
-    assert len(run_cells(CELLS, tmp_path, lambda _: {}, minutes=0).results) == 1
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b'{"format":1,"cell":{"gra', "the line is damaged (Unterminated string"),
+        (b'{"format":1,"cell":"\xff"}', "the line is damaged ('utf-8' codec can't decode"),
+        (b"", "the line is damaged (Expecting value"),
+        (b"[]", "expected a cell of format 1, found None: another version wrote it. Delete the line, and run its cell"),
+        (b'{"format":2,"cell":{}}', "expected a cell of format 1, found 2: another version wrote it"),
+        (b'{"format":1}', "expected a cell of format 1"),
+        (json.dumps(finished(0)).encode(), "a second result of the cell graph=a_b,seed=0. Delete one of the two lines"),
+    ],
+)
+def test_a_line_that_can_not_be_used_is_named(tmp_path: Path, line: bytes, problem: str) -> None:
+    path = tmp_path / "methods.jsonl"
+    add_cell(path, finished(0))
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    for use in (read_cells, lambda path: add_cell(path, finished(1))):
+        with pytest.raises(ReadError) as caught:
+            use(path)
+        assert f"methods.jsonl, line 2: {problem}" in str(caught.value)
+        assert path.read_bytes().endswith(line + b"\n")
+
+
+def test_names_of_cells_are_safe_as_names_of_files() -> None:
+    assert cell_name({"graph": "a/b c", "bias": 0.5}) == "graph=a_b_c,bias=0.5"

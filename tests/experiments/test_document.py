@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stablerule.errors import InputError
-from stablerule.experiments.cells import cell_name, is_fresh, read_folder, run_cells
+from stablerule.experiments.cells import cell_name, is_fresh, read_cells
 from stablerule.experiments.document import Results, fill, inlined
 from stablerule.experiments.methods import QUICK_GRAPHS
+from stablerule.experiments.runner import run_cells
 from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.reports.document_page import document_page
 from tests.terminal import fails, run
@@ -37,9 +39,9 @@ POINT = {"kept": 1, "rules": 3, "score": {"mrr": 0.25}, "confidence": {"mrr": 0.
 def results(tmp_path: Path) -> Results:
     spec = EXPERIMENTS["rule-budget"]
     asked = spec.cells(("umls", "family"), ("tabular",), (0,), {})
-    run_cells(asked, tmp_path / "results" / "rule-budget", lambda _: {"curve": [POINT]}, made_with=spec.made_with)
-    assert (tmp_path / "results" / "rule-budget" / f"{cell_name(asked[0])}.json").exists()
-    return Results(tmp_path / "results")
+    found = Results(tmp_path / "results")
+    run_cells(asked, spec.cell_file(found.folder), lambda _: {"curve": [POINT]}, made_with=spec.made_with)
+    return found
 
 
 def test_tables_are_filled_and_filling_again_changes_nothing(results: Results, tmp_path: Path) -> None:
@@ -48,7 +50,7 @@ def test_tables_are_filled_and_filling_again_changes_nothing(results: Results, t
     assert "old" not in once
     assert "| tabular | 1 | 0.250 |" in once
     assert "**family" not in once  # another title
-    assert "](../results/rule-budget/rule-budget-curves.svg)" in once
+    assert "](images/page/rule-budget-curves.svg)" in once
     assert once.count("not run yet") == 1
     assert "*natural: not run yet.*" in once
     assert fill(once, results, page) == once
@@ -82,7 +84,7 @@ def test_nothing_is_missing_when_all_that_is_planned_is_there(results: Results, 
     spec = EXPERIMENTS["rule-budget"]
     for graph in spec.graphs:  # dear ones need one seed
         cells = spec.cells((graph,), spec.methods, (0, 1, 2) if graph in QUICK_GRAPHS else (0,), {})
-        run_cells(cells, results.folder / spec.folder, lambda _: {"curve": [POINT]}, made_with=spec.made_with)
+        run_cells(cells, spec.cell_file(results.folder), lambda _: {"curve": [POINT]}, made_with=spec.made_with)
     told = fill("<!-- missing rule-budget -->\n<!-- end -->", results, tmp_path)
     assert told.count("All that is planned has been run.") == 1
     assert "1 of" not in told
@@ -109,10 +111,11 @@ def test_what_does_not_exist_is_named(results: Results, tmp_path: Path) -> None:
 def test_the_command_writes_both(results: Results, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(TEXT)
-    result = run("experiment", "paper", "--page", page, "-o", results.folder)
+    result = run("experiment", "paper", "--page", page, "--results", results.folder)
     assert result.exit_code == 0, result.output
     assert "| tabular |" in page.read_text()
-    assert "<svg" in (results.folder / "paper.html").read_text()
+    assert (tmp_path / "images" / "page" / "rule-budget-curves.svg").read_text().startswith("<svg")
+    assert "<svg" in (results.folder / "built" / "paper.html").read_text()
     assert "There is no page" in fails("experiment", "paper", "--page", tmp_path / "none.md")
 
 
@@ -120,17 +123,23 @@ def test_the_page_about_the_paper_is_filled_with_what_is_there() -> None:
     root = Path(__file__).parents[2]
     page = root / "docs" / "paper.md"
     text = page.read_text()
-    assert fill(text, Results(root / "results"), page) == text
-    assert json.loads((root / "results" / "methods" / "completion.json").read_text())
+    results = Results(root / "results")
+    assert fill(text, results, page) == text
+    linked = {page.parent / path for path in re.findall(r"\]\((images/paper/[^)]+)\)", text)}
+    assert linked == set((page.parent / "images" / "paper").iterdir())
 
 
 def test_every_result_in_the_repository_says_what_it_was_made_with_and_is_not_stale() -> None:
     results = Path(__file__).parents[2] / "results"
     specs = list(EXPERIMENTS.values())
-    for folder in (path for path in results.iterdir() if path.is_dir()):
-        own = [spec for spec in specs if spec.folder == folder.name.removesuffix("-valid")]
-        for one in read_folder(folder):
-            told = f"{folder.name}: {cell_name(one['cell'])}"
+    files = set(results.glob("*.jsonl"))
+    assert files == {spec.cell_file(results) for spec in specs}
+    for file in files:
+        own = [spec for spec in specs if spec.cell_file(results) == file]
+        kept = read_cells(file)
+        assert [json.loads(line) for line in file.read_text().splitlines()] == kept, f"{file.name}: not sorted"
+        for one in kept:
+            told = f"{file.name}: {cell_name(one['cell'])}"
             spec = next(spec for spec in own if one["cell"]["method"] in spec.all_methods)
             assert "settings" in one["made_with"], told
             assert is_fresh(one, spec.made_with), told

@@ -1,9 +1,11 @@
-"""`stablerule experiment`: cells that are run one by one, each kept in a file of its own."""
+"""`stablerule experiment`: cells that are run one by one, each kept as a line of a file."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -14,12 +16,14 @@ from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_table, table
 from stablerule.datasets.catalog import CATALOG
 from stablerule.datasets.loading import is_at_hand
-from stablerule.errors import MissingExtra, OptionError, closest
-from stablerule.experiments.cells import Cell, read_cells, read_folder, run_cells
+from stablerule.errors import MissingExtra, OptionError, WriteError, closest
+from stablerule.experiments.cells import Cell, fresh_cells, read_cells
 from stablerule.experiments.document import Results, figures_of, fill, inlined
-from stablerule.experiments.experiment import CACHE, Experiment
+from stablerule.experiments.experiment import BUILT, CACHE, Experiment
+from stablerule.experiments.export import flatten_cells
 from stablerule.experiments.inductive import ENDING
 from stablerule.experiments.path_groups import ALIGNMENTS
+from stablerule.experiments.runner import run_cells
 from stablerule.experiments.specs import EXPERIMENTS
 from stablerule.io import write_beside
 from stablerule.reports.document_page import document_page
@@ -27,20 +31,22 @@ from stablerule.reports.results_page import results_page
 from stablerule.reports.tables import Table, markdown
 
 T = TypeVar("T")
-LIST, PAPER = "list", "paper"
+LIST, PAPER, EXPORT = "list", "paper", "export"
 PAGE = Path("docs") / "paper.md"
 SPLITS = ("test", "valid")
 RESULTS = Path("results")
+TABLE = "cells.parquet"
 RETELLING = ("align", "split", "reference")  # options that change what is told, not what is run
 
 
 def experiment(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help=f"One of {', '.join(EXPERIMENTS)}; or {LIST}; or {PAPER}.")
+        str,
+        typer.Argument(metavar="NAME", help=f"One of {', '.join(EXPERIMENTS)}; or {LIST}; or {PAPER}; or {EXPORT}."),
     ],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder of the cells; by default results/ and its name.")
-    ] = None,
+    results: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="The folder with the results of all experiments.")
+    ] = RESULTS,
     graphs: Annotated[str | None, typer.Option(help="Some graphs, with commas between them.")] = None,
     methods: Annotated[str | None, typer.Option(help="Some methods, with commas between them.")] = None,
     seeds: Annotated[
@@ -70,17 +76,32 @@ def experiment(
         str | None,
         typer.Option(help="Of completion, inductive and ablation, how groups are numbered: density or arbitrary."),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help=f"Of {EXPORT}, the Parquet file; by default {TABLE} in the folder {BUILT} of the results.",
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of -o if there is one.")] = False,
 ) -> None:
-    """Run what is missing of an experiment, and say what all cells say together.
+    """Run an experiment's missing cells and print its tables.
 
     `list` shows the experiments; `paper` puts the newest tables and figures of all of them into the page about the
-    paper, and writes it as one HTML page, too.
+    paper, and writes it as one HTML page, too; `export` writes all cells as one Parquet table.
     """
+    if name == EXPORT:
+        export_cells(results, output, overwrite=overwrite)
+        return
+    if output is not None or overwrite:
+        raise OptionError(f"-o and --overwrite are for {EXPORT}. The folder of results is set with --results FOLDER.")
     if name == LIST:
-        list_experiments()
+        list_experiments(results)
         return
     if name == PAPER:
-        write_paper(page or PAGE, output or RESULTS)
+        write_paper(page or PAGE, results)
         return
     if name not in EXPERIMENTS:
         known = ", ".join(EXPERIMENTS)
@@ -92,28 +113,28 @@ def experiment(
     )
     if minutes is not None and minutes < 0:
         raise OptionError(f"--minutes must be at least 0, got {minutes}.")
-    folder = output or RESULTS / spec.folder
-    own[CACHE] = cache = folder / CACHE
+    cells = spec.cell_file(results)
+    own[CACHE] = cache = spec.cache(results)
     ran = run_cells(
         asked,
-        folder,
+        cells,
         lambda cell: spec.run(cell, cache),
         made_with=spec.made_with,
         minutes=minutes,
         again=not resume,
         tell=lambda cell, error: note(f"{', '.join(f'{key} {cell[key]}' for key in cell)} failed: {error}"),
     )
-    _write(spec, folder, own)
+    _write(spec, results, own)
     made = spec.tables(spec.summarise(ran.results, own), own)
     _print(made)
-    errors.print(f"{len(ran.results):,} of {len(asked):,} cells, in {plain(str(folder))}", highlight=False)
+    errors.print(f"{len(ran.results):,} of {len(asked):,} cells, in {plain(str(cells))}", highlight=False)
     if ran.failed:
         raise typer.Exit(1)
 
 
-def _write(spec: Experiment, folder: Path, own: dict[str, Any]) -> None:
-    """Write what all cells in the folder say, whichever run they are from: rows, tables, figures and a page."""
-    rows = spec.summarise(spec.own(read_folder(folder), own), own)
+def _write(spec: Experiment, results: Path, own: dict[str, Any]) -> None:
+    """Write what all its cells say, whichever run they are from: rows, tables, figures and a page."""
+    rows = spec.summarise(spec.own(read_cells(spec.cell_file(results)), own), own)
     made = spec.tables(rows, own)
     texts = {".json": json.dumps(rows, indent=1) + "\n", ".md": markdown(made)}
     try:
@@ -122,8 +143,14 @@ def _write(spec: Experiment, folder: Path, own: dict[str, Any]) -> None:
         texts[".html"] = results_page(f"Experiment: {spec.name}", spec.about, drawn, made)
     except MissingExtra as missing:
         note(f"No figures and no page: {missing}")
-    for ending, text in texts.items():
-        with write_beside(folder / f"{_stem(spec, own)}{ending}") as temporary:
+    _write_files({results / BUILT / f"{_stem(spec, own)}{ending}": text for ending, text in texts.items()})
+
+
+def _write_files(texts: Mapping[Path, str]) -> None:
+    """Write files that are made from cells, and the folders for them."""
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with write_beside(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
 
@@ -134,24 +161,36 @@ def _stem(spec: Experiment, own: dict[str, Any]) -> str:
 
 
 def write_paper(page: Path, folder: Path) -> None:
-    """Fill the tables of a document, and write it beside the results as a page that stands alone."""
+    """Fill the tables of a document, write its figures beside it, and all of it as a page that stands alone."""
     if not page.is_file():
         raise OptionError(f"There is no page {str(page)!r} to fill. Run this in a checkout, or say --page FILE.")
     results, text = Results(folder.resolve()), page.read_text(encoding="utf-8")
-    alone = folder / "paper.html"
+    alone = folder / BUILT / "paper.html"
     made = {page: fill(text, results, page.resolve()), alone: document_page(inlined(text, results, page, alone))}
-    made |= {path: drawing.svg for path, drawing in figures_of(text, results).items()}
-    for path, words in made.items():
-        with write_beside(path) as temporary:
-            temporary.write_text(words, encoding="utf-8")
+    _write_files(made | {path: drawing.svg for path, drawing in figures_of(text, results, page).items()})
     errors.print(f"wrote {plain(str(page))} and {plain(str(alone))}", highlight=False)
 
 
-def list_experiments() -> None:
+def export_cells(results: Path, output: Path | None, *, overwrite: bool) -> None:
+    """Write the finished cells of all experiments as one flat table; what is built may always be built again."""
+    path = output or results / BUILT / TABLE
+    if path.suffix.lower() != ".parquet":
+        raise OptionError(f"-o must be a file that ends in .parquet, got {str(path)!r}.")
+    if output is not None and os.path.lexists(output) and not overwrite:
+        raise WriteError(f"{output}: already exists. Choose another place, or --overwrite it.")
+    cells = flatten_cells(results)
+    if output is None:
+        path.parent.mkdir(exist_ok=True)
+    with write_beside(path) as temporary:
+        cells.write_parquet(temporary)
+    errors.print(f"wrote {cells.height:,} cells, {cells.width} columns, to {plain(str(path))}", highlight=False)
+
+
+def list_experiments(results: Path) -> None:
     """Say what each asks, what it needs, and how many of its cells are there already."""
     for spec in EXPERIMENTS.values():
         planned = spec.asked_cells((), (), (), spec.options)
-        there = read_cells(RESULTS / spec.folder, planned, spec.made_with)
+        there = fresh_cells(read_cells(spec.cell_file(results)), planned, spec.made_with)
         hours = f", which took {sum(one['seconds'] for one in there) / 3600:,.1f} hours" if there else ""
         to_fetch = _not_at_hand(spec)
         lines = [

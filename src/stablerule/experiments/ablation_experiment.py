@@ -7,7 +7,7 @@ from typing import Any
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_figure import group_figure
 from stablerule.experiments.group_tables import by_seed, group_tables, summarise_groups
-from stablerule.experiments.methods import ABLATED, FOLDER, LARGE, LEFT_OUT, SMALL, is_cheap, made_with, run_cell
+from stablerule.experiments.methods import ABLATED, LARGE, LEFT_OUT, SMALL, STORE, is_cheap, made_with, run_cell
 from stablerule.experiments.paired import change
 from stablerule.experiments.printed import ABLATION, cited_graph, whose_print
 from stablerule.reports.tables import Table
@@ -86,7 +86,7 @@ def _printed_difference(graph: str, method: str, whole: str) -> str:
 
 TAKEN_APART = Experiment(
     name="ablation",
-    folder=FOLDER,
+    store=STORE,
     about="StableRule with one thing taken away, and with the paper's way to add rules up (table 7)",
     needs="10 to 60 s a cell, minutes on large graphs, up to 45 minutes for the full recipe",
     graphs=(*SMALL, *LARGE),

@@ -72,7 +72,7 @@ def _counted(graph: str, rows: list[dict[str, Any]]) -> Table:
 
 RULES_COMPARED = Experiment(
     name="rules",
-    folder="rules",
+    store="rules",
     about="the best rules of several learners for the same relations, measured in five groups (tables 6 and 8)",
     needs=f"a minute a cell; anyburl: its rule files, in the folder that {FOLDER_OF_RULES} names",
     graphs=("family", "wn18rr", "fb15k-237", "yago3-10-quarter"),

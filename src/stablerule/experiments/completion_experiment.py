@@ -4,13 +4,13 @@ from stablerule.experiments.experiment import Experiment
 from stablerule.experiments.group_figure import group_figure
 from stablerule.experiments.group_tables import group_tables, summarise_groups
 from stablerule.experiments.methods import (
-    FOLDER,
     LARGE,
     LARGE_MINUTES,
     LEFT_OUT,
     METHODS,
     MINUTES,
     SMALL,
+    STORE,
     is_cheap,
     made_with,
     run_cell,
@@ -19,7 +19,7 @@ from stablerule.experiments.printed import COMPLETION
 
 COMPLETION_UNDER_SHIFT = Experiment(
     name="completion",
-    folder=FOLDER,
+    store=STORE,
     about="every method on test facts in five groups by their paths: mean, deviation, worst group (table 3)",
     needs=f"up to {MINUTES:g} minutes a cell, {LARGE_MINUTES:g} on large graphs; the cells of `methods`",
     graphs=(*SMALL, *LARGE),

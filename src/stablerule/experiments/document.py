@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from stablerule.errors import InputError, closest
-from stablerule.experiments.cells import cell_name, read_folder
+from stablerule.experiments.cells import cell_name, read_cells
 from stablerule.experiments.claims import CLAIMS, claims_table
 from stablerule.experiments.experiment import CACHE
 from stablerule.experiments.specs import EXPERIMENTS
@@ -35,7 +35,7 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 @dataclass(frozen=True)
 class Results:
-    """The results of all experiments, in the folder that has a folder for each."""
+    """The results of all experiments, in the folder that has a file of cells for each."""
 
     folder: Path
     _read: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
@@ -63,7 +63,7 @@ class Results:
         Graphs that lack the same stand together.
         """
         spec, own = self._spec(name)
-        there = {cell_name(one["cell"]) for one in spec.own(read_folder(self.folder / spec.folder), own)}
+        there = {cell_name(one["cell"]) for one in spec.own(read_cells(spec.cell_file(self.folder)), own)}
         with_all_seeds = _by_row(spec.cells(spec.graphs, spec.methods, spec.seeds, own), there)
         planned = _by_row(spec.asked_cells((), (), (), own), there)
         why: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))  # methods by reason and graph
@@ -82,21 +82,17 @@ class Results:
             parts += ["Run in part, cells that are there of those that are planned:", "\n".join(_together(in_part))]
         return "\n\n".join(parts) or "All that is planned has been run."
 
-    def path_of(self, name: str, which: str) -> Path:
-        """Say where the file of a figure is."""
-        return self.folder / EXPERIMENTS[name].folder / f"{name}-{which}.svg"
-
     def _spec(self, name: str) -> tuple[Experiment, Options]:
         if name not in EXPERIMENTS:
             raise InputError(f"There is no experiment {name!r}.{closest(name, EXPERIMENTS)}")
         spec = EXPERIMENTS[name]
-        return spec, spec.options | {CACHE: self.folder / spec.folder / CACHE}
+        return spec, spec.options | {CACHE: spec.cache(self.folder)}
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
         """One experiment is asked for several tables, and read once."""
         if name not in self._read:
             spec, own = self._spec(name)
-            self._read[name] = spec.summarise(spec.own(read_folder(self.folder / spec.folder), own), own)
+            self._read[name] = spec.summarise(spec.own(read_cells(spec.cell_file(self.folder)), own), own)
         return self._read[name]
 
 
@@ -125,10 +121,20 @@ def nothing(name: str, what: str) -> str:
     return f"*{', '.join(word for word in (name, what) if word)}: not run yet.*"
 
 
-def figures_of(text: str, results: Results) -> dict[Path, Drawing]:
+def figure_path(page: Path, name: str, which: str) -> Path:
+    """Say where the figure of a page is: beside the page, for it is shown wherever the page is.
+
+    >>> from pathlib import PurePosixPath
+    >>> print(figure_path(PurePosixPath("docs/paper.md"), "training", "curves"))
+    docs/images/paper/training-curves.svg
+    """
+    return page.parent / "images" / page.stem / f"{name}-{which}.svg"
+
+
+def figures_of(text: str, results: Results, page: Path) -> dict[Path, Drawing]:
     """Return the figures that a page links to, by their files."""
     asked = [(name, which.strip()) for kind, name, which in BEGIN.findall(text) if kind == "figure"]
-    found = {results.path_of(name, which): results.figure(name, which) for name, which in asked}
+    found = {figure_path(page, name, which): results.figure(name, which) for name, which in asked}
     return {path: drawing for path, drawing in found.items() if drawing is not None}
 
 
@@ -136,7 +142,7 @@ def fill(text: str, results: Results, page: Path) -> str:
     """Put the newest tables and links to figures between the marks of a page."""
 
     def linked(name: str, which: str, drawing: Drawing) -> str:
-        path = os.path.relpath(results.path_of(name, which), page.parent)
+        path = figure_path(page, name, which).relative_to(page.parent).as_posix()
         return f"![{drawing.caption}]({path})\n\n*{drawing.caption}*"
 
     return _filled(text, results, linked, "{mark}\n\n{content}\n\n<!-- end -->")

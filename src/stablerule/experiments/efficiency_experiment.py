@@ -137,7 +137,7 @@ def short_number(value: float) -> str:
 
 EFFICIENCY = Experiment(
     name="efficiency",
-    folder="efficiency",
+    store="efficiency",
     about="how time and memory of StableRule grow with facts, relations, rule length, d, T_d, O_d and N (section 6.5)",
     needs="half a minute a cell and six for the longest rules, with a core of its own",
     graphs=("fb15k-237",),

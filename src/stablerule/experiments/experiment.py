@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stablerule.reports.tables import Table
 
 Options: TypeAlias = dict[str, Any]  # an experiment's own, by name
-CACHE = "cache"
+CACHE, BUILT = "cache", "built"  # folders in that of all results: what can be made again, and what is made from cells
 
 
 def grid(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ...], own: Options) -> list[Cell]:
@@ -32,7 +32,7 @@ def grid(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ..
 class Experiment:
     """A spec.
 
-    folder: where its cells are kept, below `results`; experiments that read the same cells share it.
+    store: the name of the file of its cells; experiments that read the same cells share it.
     graphs, methods: those that are run unless some are asked for; more_graphs, more_methods: what may be asked for,
     too. options: an experiment's own options with their values; a tuple of numbers is several.
     cells: from graphs, methods, seeds and options to cells; run: one cell, with a folder for what is not kept;
@@ -44,7 +44,7 @@ class Experiment:
     """
 
     name: str
-    folder: str
+    store: str
     about: str
     needs: str
     graphs: tuple[str, ...]
@@ -61,6 +61,14 @@ class Experiment:
     options: Options = field(default_factory=dict)
     left_out: Mapping[tuple[str, str], str] = field(default_factory=dict)
     is_cheap: Callable[[str, str], bool] = lambda graph, method: True
+
+    def cell_file(self, results: Path) -> Path:
+        """Say where its finished cells are, in the folder of all results."""
+        return results / f"{self.store}.jsonl"
+
+    def cache(self, results: Path) -> Path:
+        """Say where its runs put what can be made again and takes a while."""
+        return results / CACHE / self.store
 
     @property
     def all_graphs(self) -> tuple[str, ...]:
@@ -88,7 +96,7 @@ class Experiment:
         ]
 
     def own(self, results: list[dict[str, Any]], options: Options) -> list[dict[str, Any]]:
-        """Of results in a folder that others may share, those that this one is about, in its order."""
+        """Of results that others may share, those that this one is about, in its order."""
         graphs, methods = self.all_graphs, self.all_methods
         mine = [
             one

@@ -67,7 +67,7 @@ def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
 
 GROUPS_IN_THE_PLANE = Experiment(
     name="planes",
-    folder="planes",
+    store="planes",
     about="groups by paths in the plane, for one relation of each graph, and what bodies link them (figure 3)",
     needs="seconds a cell, a minute on large graphs",
     graphs=(*SMALL, *LARGE),

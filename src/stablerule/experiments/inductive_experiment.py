@@ -48,7 +48,7 @@ def _overview(family: str, rows: list[dict[str, Any]], align: str) -> Table:
 
 ON_NEW_ENTITIES = Experiment(
     name="inductive",
-    folder="inductive",
+    store="inductive",
     about="methods that can answer about entities that they have never seen, in five groups by paths (table 5)",
     needs=f"up to {MINUTES:g} minutes a cell, {PARTED_MINUTES:g} on the partitions, a third of that for dear methods",
     graphs=(*GRAIL, *PARTED),

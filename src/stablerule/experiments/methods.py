@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from stablerule.experiments.cells import Cell
 
-FOLDER = "methods"  # below `results`
+STORE = "methods"
 SMALL = ("kinship", "umls", "family")
 LARGE = ("wn18rr", "fb15k-237", "yago3-10-quarter")
 MINUTES, LARGE_MINUTES = 15.0, 60.0

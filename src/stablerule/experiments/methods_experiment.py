@@ -7,13 +7,13 @@ from typing import Any
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_tables import PAPER_NAMES
 from stablerule.experiments.methods import (
-    FOLDER,
     LARGE,
     LARGE_MINUTES,
     LEFT_OUT,
     METHODS,
     MINUTES,
     SMALL,
+    STORE,
     made_with,
     run_cell,
 )
@@ -101,7 +101,7 @@ def _ended(row: dict[str, Any]) -> str:
 
 METHODS_COMPARED = Experiment(
     name="methods",
-    folder=FOLDER,
+    store=STORE,
     about="every method with its settings, on graphs as they are: accuracy, seconds, memory",
     needs=f"up to {MINUTES:g} minutes a cell, {LARGE_MINUTES:g} on large graphs",
     graphs=SMALL,

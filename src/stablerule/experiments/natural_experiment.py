@@ -123,7 +123,7 @@ def _drawn_results(rows: list[dict[str, Any]]) -> Drawing:
 
 NATURAL_SHIFT = Experiment(
     name="natural",
-    folder="natural",
+    store="natural",
     about="who wrote a paper, by the country of the author, with the coverage of bodies (figure 4)",
     needs=f"up to {MINUTES:g} minutes a cell and 6 GB; {OWN}: a folder of yours, which {FOLDER_OF_OWN} names",
     graphs=(GRAPH,),

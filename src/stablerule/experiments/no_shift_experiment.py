@@ -12,12 +12,12 @@ from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_tables import PAPER_NAMES, mrr_of_tails
 from stablerule.experiments.judging import FORMS
 from stablerule.experiments.methods import (
-    FOLDER,
     LARGE,
     LARGE_MINUTES,
     LEFT_OUT,
     METHODS,
     SMALL,
+    STORE,
     is_cheap,
     made_with,
     run_cell,
@@ -78,7 +78,7 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 WITHOUT_SHIFT = Experiment(
     name="no-shift",
-    folder=FOLDER,
+    store=STORE,
     about="learners of rules on all test facts together (table 4)",
     needs=f"up to {LARGE_MINUTES:g} minutes a cell; the cells of `methods`",
     graphs=("fb15k-237", "yago3-10-quarter"),

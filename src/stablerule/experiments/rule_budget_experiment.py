@@ -81,7 +81,7 @@ def curves(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
 
 RULE_BUDGET = Experiment(
     name="rule-budget",
-    folder="rule-budget",
+    store="rule-budget",
     about="MRR against rules kept for each relation, chosen by each learner's scores and by plain confidence",
     needs="a minute a cell, five on large graphs",
     graphs=(*SMALL, *LARGE),

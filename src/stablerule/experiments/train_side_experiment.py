@@ -48,7 +48,7 @@ def _gain(found: dict[str, Any]) -> str:
 
 TRAIN_SIDE = Experiment(
     name="train-side",
-    folder="train-side",
+    store="train-side",
     about="learners on examples that favour one group of each relation, asked about all groups",
     needs="10 to 20 s a cell, minutes on fb15k-237",
     graphs=train_side.GRAPHS,

@@ -135,7 +135,7 @@ def _drawn_correlations(row: dict[str, Any]) -> Drawing:
 
 WHILE_LEARNING = Experiment(
     name="training",
-    folder="training",
+    store="training",
     about="loss and dependence while StableRule learns, correlations before and after weighting (figures 5 and 6)",
     needs="10 to 60 s a cell",
     graphs=(*SMALL, *LARGE),
