@@ -41,11 +41,11 @@ ROWS: dict[str, tuple[str, dict[str, Any]]] = {
     "learned, without constants": ("tabular", {"constants": False, "aggregation": "learned"}),
     "learned, constants without chains": ("tabular", {"rules_per_relation": 1, "aggregation": "learned"}),
     "learned, chains to length 2": ("tabular", {"max_length": 2, "aggregation": "learned"}),
-    "learned, without length 1": ("tabular", {"min_length": 2, "aggregation": "learned"}),
+    "learned, without length 1": ("tabular", {"mining.min_length": 2, "aggregation": "learned"}),
     "learned, chains to length 4": ("tabular", {"max_length": 4, "aggregation": "learned"}),
     "learned, chains to length 5": ("tabular", {"max_length": 5, "aggregation": "learned"}),
     "learned, twice as many chains": ("tabular", {"rules_per_relation": 800, "aggregation": "learned"}),
-    "the network alone scores": ("stablerule", {"smoothing": None}),
+    "the network alone scores": ("stablerule", {"training.smoothing": None}),
 }
 
 # Other seeds of the first row: one run says little where queries are few.
@@ -74,13 +74,16 @@ def run_one(graph: str, row: str, split: str, folder: str) -> None:
     order = np.lexsort(found.queries.rows.T)
     np.save(Path(folder) / "ranks.npy", 1 / ranks[order])
     values = found.to_json()
+    aggregation = model.learned_.aggregation
+    if aggregation is None:
+        raise SystemExit(f"{method} does not answer by rules")
     answer = {
         "mrr": values["mrr"],
         "hits@1": values["hits@1"],
         "hits@10": values["hits@10"],
         "coverage": values["coverage"],
         "interval": values["intervals"]["mrr"],
-        "aggregation": model.learned_["aggregation"]["name"],
+        "aggregation": aggregation.name,
         "rules": len(model.rules),
         "seconds": {"learn": round(learned - began, 1), "rank": round(ended - learned, 1)},
         "data": dataset.sha256,

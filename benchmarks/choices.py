@@ -17,7 +17,8 @@ import torch
 from stablerule import StableRule, Tabular, households, load, newsroom
 from stablerule.learning.batches import Pool
 from stablerule.learning.network import RuleNetwork
-from stablerule.learning.training import TrainingOptions, cross_entropy, train
+from stablerule.learning.options import Training
+from stablerule.learning.training import cross_entropy, train
 from stablerule.samples import sample_rules
 from tests.worlds import share_found
 
@@ -32,17 +33,16 @@ def losses(graph_name: str, order: Literal["lengths", "mixed"], *, decay: bool) 
     walks, batch_size = GRAPHS[graph_name]
     samples = sample_rules(graph, walks)
     network = RuleNetwork(graph.n_relations, 128, generator=torch.Generator().manual_seed(0))
-    options = TrainingOptions(
+    options = Training(
         steps=STEPS // 3 if order == "lengths" else STEPS,
         batch_size=batch_size,
         learning_rate=0.02,
-        weights=None,
         order=order,
         decay=decay,
         patience=None,
     )
-    train(network, samples, options)
-    held_out = samples.split(options.held_out, options.seed)[1]
+    train(network, samples, options, None)
+    held_out = samples.split(options.held_out, 0)[1]  # of the seed that `train` has by default
     found = {}
     for length in (1, 2, 3):
         batch = Pool(held_out, (length,)).all()

@@ -21,8 +21,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from stablerule.learning.decorrelation import BodyWeights, Decorrelation, Weighting
+from stablerule.learning.decorrelation import BodyWeights, Weighting
 from stablerule.learning.dependence import standardise
+from stablerule.learning.options import Decorrelation
 
 RESULTS = Path(__file__).parent / "results" / "decorrelation.json"
 SIZE, ORDER, STEPS, RATE, PENALTY = 1024, 2, 100, 0.01, 0.05

@@ -23,9 +23,10 @@ from torch import Tensor, nn
 
 from stablerule import load
 from stablerule.learning.batches import Batch, Pool
-from stablerule.learning.decorrelation import BodyWeights, Decorrelation
+from stablerule.learning.decorrelation import BodyWeights
 from stablerule.learning.network import RuleNetwork
-from stablerule.learning.training import TrainingOptions, cross_entropy, train
+from stablerule.learning.options import Decorrelation, Training
+from stablerule.learning.training import cross_entropy, train
 from stablerule.samples import RuleSamples, sample_rules
 
 if TYPE_CHECKING:
@@ -155,8 +156,8 @@ def measure_weights(samples: RuleSamples, relations: int, steps: int, repeats: i
 
     def run(weights: Decorrelation | None) -> tuple[RuleNetwork, Any]:
         network = RuleNetwork(relations, 128, generator=torch.Generator().manual_seed(0))
-        options = TrainingOptions(steps=steps, batch_size=BATCH, learning_rate=0.02, weights=weights, patience=None)
-        return network, train(network, samples, options)
+        options = Training(steps=steps, batch_size=BATCH, learning_rate=0.02, patience=None)
+        return network, train(network, samples, options, weights)
 
     without, with_weights = best(repeats, lambda: run(None), lambda: run(Decorrelation()))
     network, progress = run(Decorrelation())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from stablerule import Dataset
-from stablerule.baselines.astarnet import AStarNet, AStarNetwork
+from stablerule.baselines.astarnet import TRAINING, AStarNet, AStarNetwork
 from stablerule.baselines.edges import Edges
 from stablerule.baselines.path_network import Aggregation, PathLayer
 from stablerule.errors import OptionError
@@ -20,7 +21,7 @@ from tests.worlds import random_graph
 
 def network(graph: Graph, **options: object) -> AStarNetwork:
     model = AStarNet(size=4, layers=3, negatives=None, **options)  # type: ignore[arg-type]
-    return model._build(graph.n_entities, graph.n_relations).double()
+    return model.build(graph.n_entities, graph.n_relations).double()
 
 
 def plain_scores(net: AStarNetwork, head: int, relation: int, edges: Edges) -> Tensor:
@@ -104,7 +105,8 @@ def test_odd_graphs(negatives: int | None) -> None:
     facts = [("a", "r", "b"), ("b", "r", "c"), ("c", "r", "c")]
     graph = Dataset.from_names("odd", train=facts, valid=[("lonely", "r", "a")]).graph
     for batch_size in (1, 100):
-        model = AStarNet(size=4, layers=2, negatives=negatives, epochs=2, batch_size=batch_size, least=1).fit(graph)
+        training = replace(TRAINING, epochs=2, batch_size=batch_size)
+        model = AStarNet(size=4, layers=2, negatives=negatives, training=training, least=1).fit(graph)
         assert all(torch.isfinite(p).all() for p in model.network_.parameters())
         assert len(next(model.answer([("lonely", "r")], k=10))) == 4
     other = Dataset.from_names("other", train=[("x", "s", "y"), ("y", "r", "z"), ("z", "r", "x")]).graph

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -11,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from stablerule import Dataset
-from stablerule.baselines.compgcn import CompGCN, CompGCNLayer, CompGCNNetwork, Composition, compose
+from stablerule.baselines.compgcn import TRAINING, CompGCN, CompGCNLayer, CompGCNNetwork, Composition, compose
 from stablerule.baselines.edges import Edges
 from stablerule.baselines.models import load_model
 from stablerule.errors import InputError, OptionError
@@ -24,7 +25,7 @@ COMPOSITIONS: tuple[Composition, ...] = ("subtract", "multiply", "correlate")
 
 def network(graph: Graph, **options: object) -> CompGCNNetwork:
     model = CompGCN(size=6, **options)  # type: ignore[arg-type]
-    return model._build(graph.n_entities, graph.n_relations).double().eval()
+    return model.build(graph.n_entities, graph.n_relations).double().eval()
 
 
 def plain_compose(entity: Tensor, relation: Tensor, how: Composition) -> Tensor:
@@ -105,7 +106,7 @@ def test_losses() -> None:
 def test_a_fact_that_is_asked_about_is_not_heard() -> None:
     graph = random_graph(2)
     edges = Edges.of(graph)
-    built = CompGCN(size=6)._build(graph.n_entities, graph.n_relations).eval()
+    built = CompGCN(size=6).build(graph.n_entities, graph.n_relations).eval()
     queries = torch.stack([edges.heads, edges.relations, edges.tails], dim=1)[:1]
     assert_near(built.loss(queries, edges), built.loss(queries, edges.without(queries)))
 
@@ -117,7 +118,8 @@ def edges_as_rows(edges: Edges) -> list[list[int]]:
 @pytest.mark.parametrize("decoder", ["distmult", "conve"])
 def test_kept_tables_are_those_of_the_best_epoch(decoder: str, tmp_path: Path) -> None:
     graph = random_graph(3)
-    model = CompGCN(size=8, decoder=decoder, epochs=6, check_every=1, patience=2, batch_size=7).fit(graph)  # type: ignore[arg-type]
+    training = replace(TRAINING, epochs=6, check_every=1, patience=2, batch_size=7)
+    model = CompGCN(size=8, decoder=decoder, training=training).fit(graph)  # type: ignore[arg-type]
     queries = [("e0", "r0"), ("e3", "~r1")]
     model.save(tmp_path / "kept")
     again = load_model(tmp_path / "kept")
@@ -136,7 +138,8 @@ def test_odd_graphs(decoder: str) -> None:
     facts = [("a", "r", "b"), ("b", "r", "c"), ("c", "r", "c")]
     graph = Dataset.from_names("odd", train=facts, valid=[("lonely", "r", "a")]).graph
     for batch_size in (1, 100):
-        model = CompGCN(size=6, decoder=decoder, epochs=2, batch_size=batch_size).fit(graph)  # type: ignore[arg-type]
+        training = replace(TRAINING, epochs=2, batch_size=batch_size)
+        model = CompGCN(size=6, decoder=decoder, training=training).fit(graph)  # type: ignore[arg-type]
         assert all(torch.isfinite(p).all() for p in model.network_.parameters())
         assert len(next(model.answer([("lonely", "r")], k=10))) == 4
     other = Dataset.from_names("other", train=[("x", "r", "y")]).graph

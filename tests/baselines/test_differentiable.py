@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from stablerule.baselines.attention_rules import (
 )
 from stablerule.baselines.drum import DRUM, DRUMNetwork
 from stablerule.baselines.edges import Edges
+from stablerule.baselines.epochs import Epochs
 from stablerule.baselines.neural_lp import NeuralLP, NeuralLPNetwork
 from stablerule.errors import OptionError
 from stablerule.paths.examples import ExampleFacts
@@ -31,7 +33,8 @@ from tests.baselines.plain_spreading import plain_loss, plain_scores, random_att
 from tests.worlds import random_graph
 
 BOTH = pytest.mark.parametrize("learner", [NeuralLP, DRUM])
-SMALL: dict[str, Any] = {"max_length": 2, "size": 16, "batch_size": 4, "learning_rate": 0.05, "patience": None}
+TRAINING = Epochs(10, batch_size=4, learning_rate=0.05, clip=5.0, patience=None)
+SMALL: dict[str, Any] = {"max_length": 2, "size": 16, "training": TRAINING}
 
 
 def families(count: int, named: str = "") -> Graph:
@@ -167,7 +170,8 @@ def test_rules_give_the_order_of_the_scores(learner: type[Any]) -> None:
     relations = ["r", "s", "t"]
     ways = [(a, b) for a, b in product(relations, relations) if a != b]
     facts = [("x", a, f"{a}{b}") for a, b in ways] + [(f"{a}{b}", b, f"end {a}{b}") for a, b in ways]
-    model = learner(**SMALL | {"epochs": 1, "chains": 1} if learner is DRUM else SMALL | {"epochs": 1})
+    options = SMALL | {"training": replace(TRAINING, epochs=1)}
+    model = learner(**options | {"chains": 1} if learner is DRUM else options)
     model.min_weight, model.rules_per_relation = 0.0, 1000
     model.fit(Dataset.from_names("ways", train=facts).graph)
     asked = [("x", "r", f"end {a}{b}") for a, b in ways]
@@ -243,8 +247,8 @@ def test_attention_of_drum() -> None:
 def test_learns_nothing_from_the_fact_itself(learner: type[Any]) -> None:
     """Facts that nothing else supports: a learner that saw what it is asked for would learn r <- ~(~r)."""
     pairs = Dataset.from_names("pairs", train=[(f"a{i}", "likes", f"b{i}") for i in range(20)]).graph
-    model = learner(**SMALL, epochs=3).fit(pairs)
-    assert [epoch["loss"] for epoch in model.learned_["epochs"]] == pytest.approx([-np.log(1e-20)] * 3)
+    model = learner(**SMALL | {"training": replace(TRAINING, epochs=3)}).fit(pairs)
+    assert [epoch["loss"] for epoch in model.learned_.course.epochs] == pytest.approx([-np.log(1e-20)] * 3)
 
 
 @BOTH
@@ -261,9 +265,10 @@ def test_answers_about_other_entities(learner: type[Any]) -> None:
 @BOTH
 def test_same_seed_and_kept_on_disk(learner: type[Any], tmp_path: Path) -> None:
     graph, asked = families(6), [("ann1", "grandparent_of", "cid1"), ("cid2", "~parent_of", "bob2")]
-    model = learner(**SMALL, epochs=2, seed=3).fit(graph)
-    again = learner(**SMALL, epochs=2, seed=3).fit(graph)
-    other = learner(**SMALL, epochs=2, seed=4).fit(graph)
+    options = SMALL | {"training": replace(TRAINING, epochs=2)}
+    model = learner(**options, seed=3).fit(graph)
+    again = learner(**options, seed=3).fit(graph)
+    other = learner(**options, seed=4).fit(graph)
     assert model.score(asked) == again.score(asked)
     assert model.rules == again.rules
     assert model.score(asked) != other.score(asked)
@@ -287,7 +292,7 @@ ODD = {
 @pytest.mark.parametrize("facts", ODD.values(), ids=ODD)
 def test_odd_graphs(learner: type[Any], facts: list[tuple[str, str, str]]) -> None:
     dataset = Dataset.from_names("odd", train=facts, test=[("alone", "r", "a")])  # `alone` is in no fact
-    model = learner(**SMALL | {"batch_size": 1}, epochs=2).fit(dataset.graph)
+    model = learner(**SMALL | {"training": replace(TRAINING, batch_size=1, epochs=2)}).fit(dataset.graph)
     (answers,) = model.answer([("alone", "r")])
     assert [answer.entity for answer in answers] in ([], ["alone"])  # by staying, where a loop makes that an answer
     assert np.isfinite(model.score([("a", "r", "b"), ("alone", "r", "b")])).all()
@@ -297,11 +302,17 @@ def test_odd_graphs(learner: type[Any], facts: list[tuple[str, str, str]]) -> No
 @BOTH
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("max_length", 0), ("max_length", 7), ("size", 0), ("min_weight", 1.5), ("rules_per_relation", 0), ("epochs", 0)],
+    [("max_length", 0), ("max_length", 7), ("size", 0), ("min_weight", 1.5), ("rules_per_relation", 0)],
 )
 def test_bad_options_are_refused_by_name(learner: type[Any], option: str, value: float) -> None:
     with pytest.raises(OptionError, match=f"'{option}' of {learner.__name__} must be"):
         learner(**{option: value}).fit(families(1))
+
+
+@BOTH
+def test_bad_options_of_training_are_refused_by_name(learner: type[Any]) -> None:
+    with pytest.raises(OptionError, match=r"'training\.epochs' must be"):
+        learner.with_options({"training.epochs": 0})
 
 
 def test_no_chain_is_no_model() -> None:
@@ -311,6 +322,6 @@ def test_no_chain_is_no_model() -> None:
 
 @BOTH
 def test_a_budget_of_no_time_still_gives_a_model(learner: type[Any]) -> None:
-    model = learner(**SMALL, minutes=0.0).fit(families(3))
-    assert model.learned_["ended_by"] == "minutes"
+    model = learner(**SMALL).fit(families(3), minutes=0.0)
+    assert model.learned_.ended_by == "minutes"
     assert len(model.rules)

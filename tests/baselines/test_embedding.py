@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from pykeen.triples import CoreTriplesFactory
 from stablerule import Dataset, households
 from stablerule.baselines import MODELS, embedding
 from stablerule.baselines.complex import ComplEx, ComplExNetwork
-from stablerule.baselines.distmult import DistMult
+from stablerule.baselines.distmult import TRAINING, DistMult
 from stablerule.baselines.edges import Edges
 from stablerule.baselines.embedding import Embeddings, Objective, margin_loss, softmax_loss, sums_of_moduli
 from stablerule.baselines.rotate import RotatE, RotatENetwork
@@ -38,10 +39,10 @@ EDGES = Edges.of(Dataset.from_names("none", train=[("a", "r", "b")]).graph)  # t
 
 
 def network(name: str, **changes: Any) -> Embeddings:
-    learner = type(LEARNERS[name])(**(LEARNERS[name].options | changes))
+    learner = LEARNERS[name].with_options(LEARNERS[name].options | changes)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
-        built: Embeddings = learner._build(ENTITIES, RELATIONS)
+        built: Embeddings = learner.build(ENTITIES, RELATIONS)
     return built
 
 
@@ -226,9 +227,12 @@ def test_a_turn_and_its_inverse_lead_back() -> None:
 def test_the_papers_loss_learns(method: str) -> None:
     world = households(families=4, seed=0).dataset
     options = {"loss": "margin", "margin": 3.0, "norm": 1, "negatives": 64, "size": 16}
-    options |= {"epochs": 6, "batch_size": 128, "learning_rate": 0.02}
+    options |= {"training.epochs": 6, "training.batch_size": 128, "training.learning_rate": 0.02}
     model = MODELS[method].with_options(options).fit(world.graph, world.valid)
-    assert model.learned_["best_mrr"] > 0.4
+    course = model.learned_.course
+    assert course is not None
+    assert course.best_mrr is not None
+    assert course.best_mrr > 0.4
 
 
 @pytest.mark.parametrize(
@@ -243,7 +247,7 @@ def test_the_papers_loss_learns(method: str) -> None:
         ("complex", {"dropout": -0.1}, "dropout"),
         ("complex", {"n3": -1.0}, "n3"),
         ("complex", {"deviation": -1.0}, "deviation"),
-        ("complex", {"optimizer": "sgd"}, "optimizer"),
+        ("complex", {"training.optimizer": "sgd"}, "training.optimizer"),
         ("complex", {"size": 0}, "size"),
     ],
 )
@@ -255,5 +259,5 @@ def test_bad_options_are_named(method: str, options: dict[str, Any], named: str)
 def test_learning_leaves_the_callers_random_numbers_alone() -> None:
     graph = Dataset.from_names("pair", train=[("a", "likes", "b"), ("b", "likes", "c")]).graph
     before = torch.random.get_rng_state()
-    DistMult(size=4, epochs=2, negatives=3).fit(graph)
+    DistMult(size=4, training=replace(TRAINING, epochs=2), negatives=3).fit(graph)
     assert torch.equal(torch.random.get_rng_state(), before)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from stablerule.baselines.epochs import Course, run_epochs
-from stablerule.reasoning.deadline import Deadline
+from stablerule.baselines.epochs import Epochs, run_epochs
+from stablerule.reasoning.budget import Budget
+from stablerule.reasoning.learned import Course
 
 LOOK, BATCH = 7.0, 2.0  # seconds
 
@@ -25,7 +26,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr("stablerule.baselines.epochs.time.perf_counter", made)
-    monkeypatch.setattr("stablerule.reasoning.deadline.time.monotonic", made)
+    monkeypatch.setattr("stablerule.reasoning.budget.time.monotonic", made)
     return made
 
 
@@ -48,14 +49,10 @@ def learn(clock: Clock, minutes: float | None, looks: list[float], n_epochs: int
         torch.ones(4, 3, dtype=torch.int64),
         loss_of,
         judge,
-        torch.optim.SGD(network.parameters(), lr=0.1),
-        epochs=n_epochs,
-        batch_size=1,
-        patience=None,
-        check_every=5,
-        clip=None,
-        deadline=Deadline(minutes),
-        generator=torch.Generator().manual_seed(0),
+        Epochs(n_epochs, batch_size=1, learning_rate=0.1, check_every=5, patience=None),
+        seed=0,
+        device="cpu",
+        budget=Budget(minutes),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -12,7 +13,7 @@ from torch import Tensor
 from stablerule import Dataset, households
 from stablerule.baselines.edges import Edges
 from stablerule.baselines.models import load_model
-from stablerule.baselines.nbfnet import NBFNet, NBFNetNetwork
+from stablerule.baselines.nbfnet import TRAINING, NBFNet, NBFNetNetwork
 from stablerule.baselines.path_network import Aggregation, PathLayer
 from stablerule.errors import OptionError
 from stablerule.graph import Graph
@@ -24,7 +25,7 @@ AGGREGATIONS: tuple[Aggregation, ...] = ("pna", "sum")
 
 def network(graph: Graph, aggregation: Aggregation = "pna", negatives: int | None = None) -> NBFNetNetwork:
     model = NBFNet(size=4, layers=3, aggregation=aggregation, negatives=negatives)
-    return model._build(graph.n_entities, graph.n_relations).double()
+    return model.build(graph.n_entities, graph.n_relations).double()
 
 
 def plain_scores(net: NBFNetNetwork, head: int, relation: int, edges: Edges) -> Tensor:
@@ -115,7 +116,8 @@ def named(graph: Graph) -> list[tuple[str, str, str]]:
 
 def test_answers_on_another_graph_with_other_entities(tmp_path: Path) -> None:
     world = households(families=3, seed=0).dataset
-    model = NBFNet(size=8, layers=2, epochs=1, batch_size=512, seed=1).fit(world.graph, world.valid)
+    training = replace(TRAINING, epochs=1, batch_size=512)
+    model = NBFNet(size=8, layers=2, training=training, seed=1).fit(world.graph, world.valid)
     # The same facts with other names, in another order; relations come in another order, too, and one is new.
     facts = named(world.graph)
     rows = [(f"new {h}", r, f"new {t}") for h, r, t in reversed(facts)]
@@ -145,8 +147,8 @@ def test_odd_graphs(negatives: int | None, aggregation: Aggregation) -> None:
     graph = dataset.graph
     assert graph.n_relations == 1
     for batch_size in (1, 100):
-        model = NBFNet(size=4, layers=2, negatives=negatives, aggregation=aggregation, epochs=2, batch_size=batch_size)
-        model.fit(graph)
+        training = replace(TRAINING, epochs=2, batch_size=batch_size)
+        model = NBFNet(size=4, layers=2, negatives=negatives, aggregation=aggregation, training=training).fit(graph)
         assert all(torch.isfinite(p).all() for p in model.network_.parameters())
         assert len(next(model.answer([("lonely", "r")], k=10))) == 4
 

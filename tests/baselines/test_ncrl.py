@@ -11,12 +11,17 @@ import torch
 from torch import Tensor, nn
 
 from stablerule import Dataset, households, load_model
-from stablerule.baselines.ncrl import NCRL, NCRLNetwork
+from stablerule.baselines.ncrl import NCRL, CompositionTraining, NCRLNetwork
 from stablerule.errors import OptionError
 from stablerule.learning.network import Selector
+from stablerule.reasoning.choosing import Choice
 
 R, D = 3, 5
-SMALL: dict[str, Any] = {"walks": 20_000, "steps": 20, "batch_size": 300, "size": 8}
+STEPS = 20
+SMALL: dict[str, Any] = {
+    "walks": 20_000,
+    "training": CompositionTraining(steps=STEPS, batch_size=300, size=8),
+}
 WORLD = households(families=4, seed=0).dataset
 
 
@@ -108,17 +113,28 @@ def test_only_the_fixed_variant_trains_what_chooses_a_pair() -> None:
     assert trained == {"straight-through": True, "argmax": False}
 
 
+def choice_of(model: NCRL) -> Choice:
+    assert model.learned_.choice is not None
+    return model.learned_.choice
+
+
+def weighed_by(model: NCRL) -> tuple[str, str]:
+    aggregation = choice_of(model).aggregation
+    return aggregation.name, aggregation.by
+
+
 def test_faithful_does_as_the_published_code() -> None:
     faithful = NCRL(variant="faithful", **SMALL).fit(WORLD.graph, WORLD.valid)
     assert {rule.rule.length for rule in faithful.rules} <= {2, 3}
-    assert (faithful.aggregation_.name, faithful.aggregation_.by) == ("count", "score")
-    assert faithful.learned_["choice"]["judged_queries"] == 0
+    assert weighed_by(faithful) == ("count", "score")
+    assert choice_of(faithful).judged == 0
     fixed = NCRL(**SMALL).fit(WORLD.graph, WORLD.valid)
     assert {rule.rule.length for rule in fixed.rules} == {1, 2, 3}
-    assert fixed.learned_["choice"]["chosen_on"] == "valid"
-    assert len(fixed.learned_["steps"]) == 3 * SMALL["steps"]  # one length after the other
+    assert choice_of(fixed).chosen_on == "valid"
+    assert fixed.learned_.course is not None
+    assert len(fixed.learned_.course.steps) == 3 * STEPS  # one length after the other
     asked = NCRL(variant="faithful", aggregation="max_plus", **SMALL).fit(WORLD.graph)
-    assert (asked.aggregation_.name, asked.aggregation_.by) == ("max_plus", "confidence")
+    assert weighed_by(asked) == ("max_plus", "confidence")
 
 
 def test_the_same_seed_gives_the_same_rules_and_a_kept_model_the_same_answers(tmp_path: Path) -> None:
@@ -141,11 +157,18 @@ def test_a_graph_without_walks_has_no_rules() -> None:
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("variant", "new"), ("size", 0), ("steps", 0), ("batch_size", 0), ("learning_rate", 0.0), ("max_length", 9)],
+    [
+        ("variant", "new"),
+        ("training.size", 0),
+        ("training.steps", 0),
+        ("training.batch_size", 0),
+        ("training.learning_rate", 0.0),
+        ("max_length", 9),
+    ],
 )
 def test_bad_options_are_named(option: str, value: Any) -> None:
     with pytest.raises(OptionError, match=option):
-        NCRL(**(SMALL | {option: value})).fit(WORLD.graph)
+        NCRL.with_options(SMALL | {option: value}).fit(WORLD.graph)
 
 
 def test_faithful_needs_two_steps() -> None:

@@ -12,14 +12,23 @@ import torch
 from torch import Tensor
 
 from stablerule import Dataset, households, load_model
-from stablerule.baselines.rlogic import RLogic, RLogicNetwork
+from stablerule.baselines.rlogic import ReadingTraining, RLogic, RLogicNetwork
 from stablerule.errors import OptionError
 from stablerule.learning.batches import Batch, Pool
 from stablerule.samples import sample_rules
 
 R, D = 3, 5
-SMALL: dict[str, Any] = {"walks": 20_000, "steps": 30, "batch_size": 200, "size": 8}
+STEPS = 30
+SMALL: dict[str, Any] = {
+    "walks": 20_000,
+    "training": ReadingTraining(steps=STEPS, batch_size=200, size=8),
+}
 WORLD = households(families=4, seed=0).dataset
+
+
+def losses_of(model: RLogic) -> list[float]:
+    assert model.learned_.course is not None
+    return [step["loss"] for step in model.learned_.course.steps]
 
 
 def make(relations: int = R) -> RLogicNetwork:
@@ -109,8 +118,8 @@ def test_the_loss_is_the_mean_over_samples_and_so_are_its_gradients() -> None:
 def test_scores_are_the_networks_and_it_learns() -> None:
     model = RLogic(**SMALL, aggregation="max_plus").fit(WORLD.graph)
     assert all(rule.score is not None and 0 <= rule.score <= 1 for rule in model.rules)
-    losses = model.learned_["losses"]
-    assert len(losses) == SMALL["steps"]
+    losses = losses_of(model)
+    assert len(losses) == STEPS
     assert np.mean(losses[-5:]) < np.mean(losses[:5])
     longer = RLogic(**SMALL, min_length=2, aggregation="max_plus").fit(WORLD.graph)
     assert {rule.rule.length for rule in longer.rules} == {2, 3}
@@ -145,19 +154,26 @@ def test_ctrl_c_ends_with_what_was_learned(monkeypatch: pytest.MonkeyPatch) -> N
     loss.calls = 0  # type: ignore[attr-defined]
     monkeypatch.setattr(RLogicNetwork, "loss", loss)
     model = RLogic(**SMALL, aggregation="max_plus").fit(WORLD.graph)
-    assert model.learned_["interrupted"]
-    assert len(model.learned_["losses"]) == 3
+    assert model.learned_.interrupted
+    assert len(losses_of(model)) == 3
     assert len(model.rules)
 
 
 def test_no_time_is_one_step() -> None:
-    model = RLogic(**SMALL, minutes=0.0, aggregation="max_plus").fit(WORLD.graph)
-    assert len(model.learned_["losses"]) == 1
+    model = RLogic(**SMALL, aggregation="max_plus").fit(WORLD.graph, minutes=0.0)
+    assert len(losses_of(model)) == 1
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("size", 0), ("steps", 0), ("batch_size", 0), ("learning_rate", -1.0), ("min_length", 4)]
+    ("option", "value"),
+    [
+        ("training.size", 0),
+        ("training.steps", 0),
+        ("training.batch_size", 0),
+        ("training.learning_rate", -1.0),
+        ("min_length", 4),
+    ],
 )
 def test_bad_options_are_named(option: str, value: Any) -> None:
     with pytest.raises(OptionError, match=option):
-        RLogic(**(SMALL | {option: value})).fit(WORLD.graph)
+        RLogic.with_options(SMALL | {option: value}).fit(WORLD.graph)

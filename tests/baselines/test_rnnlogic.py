@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor
 
 from stablerule import Dataset, households, load_model
-from stablerule.baselines.rnnlogic import RNNLogic, posterior
+from stablerule.baselines.rnnlogic import Generator, Predictor, RNNLogic, posterior
 from stablerule.baselines.rule_generator import RuleGenerator
 from stablerule.baselines.rule_worth import Written
 from stablerule.errors import OptionError
@@ -21,19 +22,22 @@ from stablerule.reasoning.explaining import first_rules
 from tests.paths.plain import reached
 
 R, D, L = 2, 6, 3
+ROUNDS = 2
 SMALL: dict[str, Any] = {
     "walks": 20_000,
-    "size": 16,
-    "first_steps": 80,
-    "generator_rate": 0.02,
-    "generator_steps": 5,
-    "rounds": 2,
+    "rounds": ROUNDS,
     "sampled_rules": 20,
     "rules_per_relation": 20,
-    "epochs": 5,
-    "learning_rate": 0.01,
+    "generator": Generator(size=16, first_steps=80, rate=0.02, steps=5),
+    "predictor": Predictor(epochs=5, learning_rate=0.01),
 }
+BIASED = SMALL | {"predictor": replace(SMALL["predictor"], entity_bias=True)}
 WORLD = households(families=4, seed=0).dataset
+
+
+def rounds_of(model: RNNLogic) -> list[dict[str, Any]]:
+    assert model.learned_.course is not None
+    return model.learned_.course.rounds
 
 
 def make() -> RuleGenerator:
@@ -107,16 +111,18 @@ def test_rules_count_once_and_none_concludes_itself() -> None:
     assert rules.bodies.tolist() == [[1, -1], [1, 3], [2, -1]]
 
 
-@pytest.fixture(scope="module", params=[True, False])
+@pytest.fixture(scope="module", params=[BIASED, SMALL], ids=["biased", "plain"])
 def fitted(request: pytest.FixtureRequest) -> RNNLogic:
-    return RNNLogic(**SMALL, entity_bias=request.param).fit(WORLD.graph, WORLD.valid)
+    return RNNLogic(**request.param).fit(WORLD.graph, WORLD.valid)
 
 
 def test_a_score_is_weights_times_paths_and_the_bias(fitted: RNNLogic) -> None:
     graph, words = WORLD.graph, WORLD.vocabulary
     for head, relation in [(0, 0), (3, graph.n_relations + 1), (5, 2)]:
         own = [one for one in fitted.rules if one.rule.head_relation == words.relation_name(relation)]
-        scores = fitted.bias_[relation].astype(np.float64) if fitted.entity_bias else np.zeros(graph.n_entities)
+        scores = (
+            fitted.bias[relation].astype(np.float64) if fitted.predictor.entity_bias else np.zeros(graph.n_entities)
+        )
         for one in own:
             assert one.score is not None
             body = tuple(words.relation_id(name) for name in one.rule.body)
@@ -169,22 +175,22 @@ def test_a_kept_model_answers_the_same(fitted: RNNLogic, tmp_path: Path) -> None
 def test_the_same_seed_gives_the_same_rules(fitted: RNNLogic) -> None:
     torch.manual_seed(5)
     before = torch.random.get_rng_state()
-    again = RNNLogic(**SMALL, entity_bias=fitted.entity_bias).fit(WORLD.graph, WORLD.valid)
+    again = RNNLogic(**(BIASED if fitted.predictor.entity_bias else SMALL)).fit(WORLD.graph, WORLD.valid)
     assert torch.equal(torch.random.get_rng_state(), before)
     assert again.rules == fitted.rules
-    assert np.array_equal(again.bias_, fitted.bias_)
-    assert len(again.learned_["rounds"]) == SMALL["rounds"]
+    assert np.array_equal(again.bias, fitted.bias)
+    assert len(rounds_of(again)) == ROUNDS
 
 
 def test_other_graphs_have_the_biases_of_what_they_share() -> None:
     train = [("a", "r", "b"), ("b", "r", "c"), ("a", "s", "c"), ("c", "s", "b")]
-    model = RNNLogic(**SMALL, entity_bias=True).fit(Dataset.from_names("one", train=train).graph)
+    model = RNNLogic(**BIASED).fit(Dataset.from_names("one", train=train).graph)
     other = Dataset.from_names("other", train=[("new", "s", "b"), ("b", "t", "a")]).graph
-    bias, words, own = model._bias_for(other), other.vocabulary, model.vocabulary_
+    bias, words, own = model.bias_on(other), other.vocabulary, model.vocabulary_
     at = words.relation_id("s"), words.entity_id("b")
-    assert bias[at] == model.bias_[own.relation_id("s"), own.entity_id("b")]
-    assert bias[words.relation_id("~s"), words.entity_id("b")] == model.bias_[own.relation_id("~s"), own.entity_id("b")]
-    assert bias[at[0], words.entity_id("new")] == pytest.approx(model.bias_[own.relation_id("s")].mean())
+    assert bias[at] == model.bias[own.relation_id("s"), own.entity_id("b")]
+    assert bias[words.relation_id("~s"), words.entity_id("b")] == model.bias[own.relation_id("~s"), own.entity_id("b")]
+    assert bias[at[0], words.entity_id("new")] == pytest.approx(model.bias[own.relation_id("s")].mean())
     assert not bias[words.relation_id("t")].any()
     assert next(model.answer([("new", "s")], graph=other))
 
@@ -205,35 +211,35 @@ def test_ctrl_c_ends_the_rounds_and_keeps_what_was_learned(monkeypatch: pytest.M
 
     monkeypatch.setattr(RuleGenerator, "sample", sample)
     model = RNNLogic(**SMALL).fit(WORLD.graph)
-    assert model.learned_["interrupted"]
-    assert len(model.learned_["rounds"]) == 1
+    assert model.learned_.interrupted
+    assert len(rounds_of(model)) == 1
     assert len(model.rules)
 
 
 def test_no_time_still_gives_rules() -> None:
-    model = RNNLogic(**SMALL, minutes=0.0).fit(WORLD.graph)
-    assert model.learned_["rounds"] == []
+    model = RNNLogic(**SMALL).fit(WORLD.graph, minutes=0.0)
+    assert rounds_of(model) == []
     assert len(model.rules)
 
 
 def test_a_graph_without_walks_has_no_rules() -> None:
     loop = Dataset.from_names("loop", train=[("a", "r", "a")]).graph
-    assert len(RNNLogic(**SMALL, entity_bias=True).fit(loop).rules) == 0
-    assert len(RNNLogic(**SMALL, entity_bias=False).fit(loop).rules) == 0
+    assert len(RNNLogic(**BIASED).fit(loop).rules) == 0
+    assert len(RNNLogic(**SMALL).fit(loop).rules) == 0
     assert RNNLogic(**SMALL).plan_lines(loop)
 
 
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("size", 0),
+        ("generator.size", 0),
         ("rounds", -1),
-        ("epochs", 0),
-        ("learning_rate", 0.0),
-        ("generator_rate", 99.0),
+        ("predictor.epochs", 0),
+        ("predictor.learning_rate", 0.0),
+        ("generator.rate", 99.0),
         ("prior_weight", -1),
     ],
 )
 def test_bad_options_are_named(option: str, value: Any) -> None:
     with pytest.raises(OptionError, match=option):
-        RNNLogic(**(SMALL | {option: value})).fit(WORLD.graph)
+        RNNLogic.with_options(SMALL | {option: value}).fit(WORLD.graph)

@@ -13,7 +13,7 @@ from stablerule.baselines.path_table import PathTable
 from stablerule.baselines.rule_worth import Lessons, Worth, Written, weigh_rules
 from stablerule.graph.triples import Ids
 from stablerule.paths.examples import ExampleFacts
-from stablerule.reasoning.deadline import Deadline
+from stablerule.reasoning.budget import Budget
 from stablerule.reasoning.theory import Theory
 
 GRAPH = households(families=4, seed=0).dataset.graph
@@ -24,7 +24,7 @@ LESSONS = Lessons(
 )
 
 
-class Turns(Deadline):
+class Turns(Budget):
     """Time by the number of epochs that all have learned together, and shares that end after the first epoch."""
 
     def __init__(self, epochs: float, learned: list[int], share: float = 0) -> None:
@@ -36,9 +36,9 @@ class Turns(Deadline):
     def left(self) -> float:
         return max(0.0, self.epochs - len(self.learned))
 
-    def part(self, share: float) -> Deadline:
+    def part(self, share: float) -> Budget:
         self.parts.append(share)
-        return Deadline(self.share)
+        return Budget(self.share)
 
 
 def learned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -53,7 +53,7 @@ def learned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return count
 
 
-def weigh(deadline: Deadline, interrupted: Callable[[], bool] = lambda: False) -> Worth:
+def weigh(deadline: Budget, interrupted: Callable[[], bool] = lambda: False) -> Worth:
     return weigh_rules(GRAPH, RULES, ExampleFacts.all_of(GRAPH), LESSONS, deadline, interrupted)
 
 
@@ -63,7 +63,7 @@ def assert_same(one: Worth, other: Worth) -> None:
 
 
 def test_turns_end_where_one_go_without_a_budget_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = weigh(Deadline(None))
+    whole = weigh(Budget(None))
     assert np.abs(whole.weights).max() > 0
     count = learned(monkeypatch)
     deadline = Turns(np.inf, count)  # every share is over after an epoch
@@ -93,7 +93,7 @@ def test_without_any_time_each_learns_an_epoch_from_few(monkeypatch: pytest.Monk
         return path_table.list_paths(graph, theory, relation, heads, tails, most)
 
     monkeypatch.setattr(rule_worth, "list_paths", list_paths)
-    deadline = Deadline(0)
+    deadline = Budget(0)
     weigh(deadline)
     assert len(count) == N
     assert max(asked) == rule_worth.FEW_QUERIES
@@ -102,5 +102,5 @@ def test_without_any_time_each_learns_an_epoch_from_few(monkeypatch: pytest.Monk
 
 def test_an_interrupt_ends_after_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     count = learned(monkeypatch)
-    weigh(Deadline(None), lambda: len(count) > 3)
+    weigh(Budget(None), lambda: len(count) > 3)
     assert N <= len(count) < LESSONS.epochs * N

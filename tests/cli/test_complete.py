@@ -22,6 +22,7 @@ from stablerule.cli.completion_files import BASE, spell, spell_iri
 from stablerule.cli.completion_parts import Parts
 from stablerule.graph import Graph
 from stablerule.io.rdf import Shortening
+from stablerule.learning.options import Mining
 from stablerule.reasoning.completing import Completion, complete
 from tests.terminal import fails, program, run
 
@@ -301,7 +302,7 @@ def odd_model(folder: Path) -> Path:
     dataset = Dataset.from_names("odd", train=train)
     dataset_folder = folder / "odd"
     write_dataset(dataset, dataset_folder, suffix=".parquet")
-    model = Tabular(walks=500, constant_support=1).fit(read_dataset(dataset_folder).graph)
+    model = Tabular(walks=500, mining=Mining(constant_support=1)).fit(read_dataset(dataset_folder).graph)
     model.save(folder / "odd-model", source=str(dataset_folder))
     return folder / "odd-model"
 

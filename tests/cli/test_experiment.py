@@ -254,14 +254,14 @@ def test_every_row_of_every_table_is_a_learner_with_options_that_it_has() -> Non
 def test_the_full_recipe_has_the_hyper_parameters_of_the_paper_for_each_graph() -> None:
     for graph, size in (("umls", 512), ("kinship", 1024), ("yago3-10-quarter", 1024)):
         made = {name: made_with({"graph": graph, "method": name, "seed": 0}) for name in RECIPES}
-        assert {one["settings"]["size"] for one in made.values()} == {size}
-        assert made["full recipe"]["settings"]["literal"]
-        assert not made["full recipe nodecor"]["settings"]["decorrelate"]
+        assert {one["settings"]["training.size"] for one in made.values()} == {size}
+        assert made["full recipe"]["settings"]["decorrelation.literal"]
+        assert made["full recipe nodecor"]["settings"]["decorrelation"] is None
         control = made["full recipe random weights"]["settings"]
-        assert control == made["full recipe"]["settings"] | {"random_weights": True}
+        assert control == made["full recipe"]["settings"] | {"decorrelation.random": True}
         assert {one["minutes"] for one in made.values()} == {120}
     assert all(("geography", name) in EXPERIMENTS["ablation"].left_out for name in RECIPES)
-    with pytest.raises(OptionError, match="There is no preset 'geography'"):
+    with pytest.raises(OptionError, match="The paper has no settings for 'geography'"):
         made_with({"graph": "geography", "method": "full recipe", "seed": 0})
 
 

@@ -17,7 +17,16 @@ from stablerule.errors import StableRuleError
 from stablerule.rules import read_rules
 from tests.terminal import fails, program, run
 
-SMALL = ["--set", "walks=20000", "--set", "steps=40", "--set", "size=16", "--set", "batch_size=300"]
+SMALL = [
+    "--set",
+    "walks=20000",
+    "--set",
+    "training.steps=40",
+    "--set",
+    "training.size=16",
+    "--set",
+    "training.batch_size=300",
+]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +59,7 @@ def test_learn_says_its_plan_and_keeps_the_model(data: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "said", "unsaid"),
     [
-        (["--method", "drum"], "max_length=2, epochs=12", "zzz"),
+        (["--method", "drum"], "max_length=2, training.epochs=12", "zzz"),
         (["--method", "drum", "--max-length", "3"], "epochs=12", "max_length"),  # what is asked for goes first
         (["--method", "drum", "--set", "max_length=3"], "epochs=12", "max_length"),
         (["--method", "ncrl"], "learning_rate=0.02", "zzz"),
@@ -88,7 +97,7 @@ def test_a_budget_that_cut_learning_short_is_said(data: Path, tmp_path: Path) ->
 
 
 def test_dry_run_says_the_plan_and_writes_nothing(data: Path, tmp_path: Path) -> None:
-    result = run("learn", data, "-o", tmp_path / "m", "--dry-run", "--preset", "yago3-10")
+    result = run("learn", data, "-o", tmp_path / "m", "--dry-run", "--paper", "yago3-10")
     assert result.exit_code == 0
     assert "takes hours" in result.stderr
     assert os.listdir(tmp_path) == []
@@ -117,9 +126,13 @@ def test_rules_of_a_file_that_can_not_be_taken_in_are_told(data: Path, tmp_path:
 
 def test_what_makes_no_sense_is_refused_before_any_work(data: Path, model: Path, tmp_path: Path) -> None:
     assert "no method 'tabula'. Closest: 'tabular'" in fails("learn", data, "-o", tmp_path / "m", "--method", "tabula")
-    assert "no preset 'desktop'" in fails("learn", data, "-o", tmp_path / "m", "--preset", "desktop")
-    assert "is for stablerule" in fails("learn", data, "-o", tmp_path / "m", "--preset", "umls", "--method", "tabular")
-    assert "no option 'stepz'. Closest: 'steps'" in fails("learn", data, "-o", tmp_path / "m", "--set", "stepz=1")
+    assert "no settings for 'desktop'" in fails("learn", data, "-o", tmp_path / "m", "--paper", "desktop")
+    assert "is for stablerule" in fails("learn", data, "-o", tmp_path / "m", "--paper", "umls", "--method", "tabular")
+    assert "no option 'steps'. Closest: 'training.steps'" in fails("learn", data, "--dry-run", "--set", "steps=1")
+    assert "no option 'training.stepz'. Closest: 'training.steps'" in fails(
+        "learn", data, "--dry-run", "--set", "training.stepz=1"
+    )
+    assert "'training.steps' must be at least 1" in fails("learn", data, "--dry-run", "--set", "training.steps=0")
     assert "no option 'zzz'. They are: 'max_length', " in fails("learn", data, "-o", tmp_path / "m", "--set", "zzz=1")
     assert "expects name=value" in fails("learn", data, "-o", tmp_path / "m", "--set", "steps")
     assert "Say where the model goes" in fails("learn", data)
@@ -156,8 +169,9 @@ def test_resume_without_a_checkpoint_does_not_replace_a_model(data: Path, model:
 
 @pytest.mark.parametrize(
     "setting",
-    ["size=abc", "steps=1.5", "decorrelate=maybe", "learning_rate=nan", "device=banana", "features=xyz", "seed=-1",
-     "negatives=zzz", "moment_order=0", "max_length=9", "warm_up=-1", "measure_budget=-1", "backtracking=0"],
+    ["training.size=abc", "training.steps=1.5", "decorrelation=maybe", "training.learning_rate=nan", "device=banana",
+     "decorrelation.features=xyz", "seed=-1", "mining.negatives=zzz", "decorrelation.moment_order=0", "max_length=9",
+     "training.warm_up=-1", "mining.measure_budget=-1", "mining.backtracking=0"],
 )  # fmt: skip
 def test_settings_of_the_wrong_kind_are_refused_before_the_plan(data: Path, setting: str) -> None:
     result = run("learn", data, "--dry-run", "--set", setting)
@@ -179,10 +193,36 @@ def test_options_are_looked_at_before_the_data(words: list[str], tmp_path: Path)
 
 
 def test_settings_in_other_spellings(data: Path, tmp_path: Path) -> None:
-    words = ["--set", "backtracking=false", "--set", "walks=2e4", "--set", "patience=none"]
+    words = ["--set", "mining.backtracking=false", "--set", "walks=2e4", "--set", "training.patience=none"]
     assert run("learn", data, "-o", tmp_path / "m", *SMALL, *words).exit_code == 0
     kept = load_model(tmp_path / "m").options
-    assert (kept["backtracking"], kept["walks"], kept["patience"]) == (False, 20_000, None)
+    names = ("mining.backtracking", "walks", "training.patience")
+    assert [kept[name] for name in names] == [False, 20_000, None]
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["decorrelation.moment_order=1"], {"decorrelation.moment_order": 1, "decorrelation.weight_steps": 1}),
+        (["decorrelation=none"], {"decorrelation": None}),
+        (["mining.min_length=2", "training.order=lengths"], {"mining.min_length": 2, "training.order": "lengths"}),
+    ],
+    ids=str,
+)
+def test_options_of_a_group_are_set_by_dotted_names(
+    words: list[str], options: dict[str, object], data: Path, tmp_path: Path
+) -> None:
+    settings = [part for word in words for part in ("--set", word)]
+    result = run("learn", data, "-o", tmp_path / "m", *SMALL, *settings)
+    assert result.exit_code == 0, result.output
+    kept = load_model(tmp_path / "m").options
+    assert kept | options == kept
+
+
+def test_an_option_that_a_group_does_not_have_is_refused_with_those_that_exist(data: Path) -> None:
+    said = fails("learn", data, "--dry-run", "--set", "decorrelation.zzz=1")
+    assert "no option 'decorrelation.zzz'" in said
+    assert "'decorrelation.moment_order'" in said
 
 
 def test_a_graph_of_self_loops_gives_no_rules(tmp_path: Path) -> None:
@@ -195,7 +235,8 @@ def test_a_graph_of_self_loops_gives_no_rules(tmp_path: Path) -> None:
 
 def start(data: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
     always = "from stablerule.learning import checkpoints; checkpoints.Checkpoints.due = lambda self: True"
-    settings = ["--set", "walks=20000", "--set", "steps=400", "--set", "size=16", "--set", "batch_size=300"]
+    settings = ["--set", "walks=20000", "--set", "training.steps=400", "--set", "training.size=16"]
+    settings += ["--set", "training.batch_size=300"]
     settings += ["--set", "aggregation=max_plus"]
     command = program("learn", data, "-o", folder, *settings, *more, before=always)
     return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -222,8 +263,27 @@ def test_a_killed_run_resumes_to_the_same_rules(data: Path, tmp_path: Path) -> N
     assert not (tmp_path / "m.checkpoint").exists()
 
 
+def test_a_run_that_ran_out_of_time_goes_on_with_more(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("learn", data, "-o", tmp_path / "whole", *SMALL).exit_code == 0
+    with monkeypatch.context() as hurried:
+        hurried.setattr("stablerule.learning.training.TRAINING_SHARE", 0.0)  # of the time, for the network
+        short = run("learn", data, "-o", tmp_path / "m", *SMALL, "--minutes", "30")
+    assert short.exit_code == 0, short.output
+    assert "the minutes were over" in short.stderr
+    assert "Go on with --resume, and more --minutes." in short.stderr
+    assert load_model(tmp_path / "m").learned_.ended_by == "minutes"
+    assert (tmp_path / "m.checkpoint").is_dir()
+    again = run("learn", data, "-o", tmp_path / "m", *SMALL, "--minutes", "60", "--resume")
+    assert again.exit_code == 0, again.output
+    assert "Go on" not in again.stderr
+    assert load_model(tmp_path / "m").rules == load_model(tmp_path / "whole").rules
+    assert not (tmp_path / "m.checkpoint").exists()
+
+
 def test_ctrl_c_keeps_what_was_learned_and_says_so(data: Path, tmp_path: Path) -> None:
-    process = start(data, tmp_path / "m", "--set", "patience=None", "--set", "steps=5000")
+    process = start(data, tmp_path / "m", "--set", "training.patience=None", "--set", "training.steps=5000")
     wait_for(tmp_path / "m.checkpoint" / "progress.json", process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
@@ -231,7 +291,9 @@ def test_ctrl_c_keeps_what_was_learned_and_says_so(data: Path, tmp_path: Path) -
     assert "Interrupted: this is what was learned so far. Go on with --resume." in errors
     assert len(load_model(tmp_path / "m").rules) > 0
     steps = json.loads((tmp_path / "m.checkpoint" / "progress.json").read_text())["progress"]["steps"]
-    assert len(steps) == len(load_model(tmp_path / "m").learned_["steps"])
+    course = load_model(tmp_path / "m").learned_.course
+    assert course is not None
+    assert len(steps) == len(course.steps)
 
 
 @pytest.mark.parametrize("method", ["stablerule", "tabular"])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from stablerule import Dataset, Graph, Triples, evaluate, households, load_model
 from stablerule.baselines import METHODS, MODELS
 from stablerule.errors import InputError, OptionError
 from stablerule.reasoning import Reasoner
+from stablerule.reasoning.option_types import rename_options
 from tests.contract.learners import APART, FEW, SMALL
 from tests.terminal import run
 
@@ -71,6 +75,33 @@ def test_a_kept_model_answers_the_same(method: str, tmp_path: Path) -> None:
         next(loaded.answer(queries))
     loaded.save(tmp_path / "again")
     assert list(load_model(tmp_path / "again").answer(queries, graph=WORLD.graph)) == list(model.answer(queries))
+
+
+FIRST_OPTIONS: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "first_options.json").read_text())
+
+
+@every_method
+def test_a_model_of_the_first_format_loads(method: str, tmp_path: Path) -> None:
+    """Its options had no groups, `minutes` was one of them, and the course of training lay open."""
+    model, folder = fitted(method), tmp_path / "m"
+    model.save(folder)
+    about, learned = (json.loads((folder / name).read_text()) for name in ("model.json", "learned.json"))
+    (folder / "model.json").write_text(json.dumps(about | {"format": 1, "options": FIRST_OPTIONS[method]}))
+    course = learned.pop("course") or {}
+    (folder / "learned.json").write_text(json.dumps(learned | course))
+    loaded = load_model(folder)
+    assert loaded.options == model.options
+    assert loaded.learned_.course == model.learned_.course
+    assert loaded.score(named(WORLD, 30), graph=WORLD.graph) == model.score(named(WORLD, 30))
+
+
+def test_every_method_that_had_other_options_is_known_by_them() -> None:
+    assert {method for method in METHODS if MODELS[method].old_names} <= set(FIRST_OPTIONS)
+    for method, options in FIRST_OPTIONS.items():
+        renamed = rename_options(options, MODELS[method].old_names)
+        assert set(renamed) <= set(MODELS[method].option_names())
+        kept = [value for name, value in options.items() if name not in ("minutes", "decorrelate")]
+        assert [renamed[name] for name in renamed] == kept
 
 
 @every_method
@@ -135,10 +166,14 @@ def test_entities_that_it_has_not_seen(method: str) -> None:
 def test_bad_options_are_named(method: str) -> None:
     with pytest.raises(OptionError, match="has no option 'nonsense'"):
         learner(method, nonsense=1)
-    for option, value in {"seed": -1, "minutes": -1.0, "epochs": 0, "size": 0, "learning_rate": -1.0}.items():
-        if option in MODELS[method].option_names():
-            with pytest.raises(OptionError, match=option):
-                learner(method, **{option: value}).fit(WORLD.graph)
+    bad = {"seed": -1, "epochs": 0, "size": 0, "learning_rate": -1.0}
+    for option in MODELS[method].option_names():
+        _, _, name = option.rpartition(".")
+        if name in bad:
+            with pytest.raises(OptionError, match=re.escape(f"'{option}'")):
+                learner(method, **{option: bad[name]}).fit(WORLD.graph)
+    with pytest.raises(OptionError, match="minutes"):
+        learner(method).fit(WORLD.graph, minutes=-1.0)
     with pytest.raises(OptionError, match="seed"):
         learner(method, seed="first")
 
@@ -154,10 +189,9 @@ SMALL_WORLDS = {
 @every_method
 @pytest.mark.parametrize("world", SMALL_WORLDS)
 def test_it_survives_small_worlds(method: str, world: str) -> None:
-    few = {"epochs": 1} if "epochs" in MODELS[method].option_names() else {}
     facts = SMALL_WORLDS[world]
     dataset = Dataset.from_names("small", train=facts, test=[(facts[0][0], facts[0][1], "isolated")])
-    model = learner(method, **few).fit(dataset.graph)
+    model = learner(method, **FEW[method]).fit(dataset.graph)
     found = evaluate(model, dataset, resamples=2)
     assert found.n == 2
     assert np.isfinite(found.mrr)
@@ -173,14 +207,11 @@ def test_an_empty_graph_is_refused(method: str) -> None:
 
 @every_method
 def test_a_budget_is_honoured(method: str) -> None:
-    if "minutes" not in MODELS[method].option_names():
-        assert method == "popularity"  # which learns nothing
-        return
-    model = learner(method, minutes=0.0).fit(WORLD.graph, WORLD.valid)
+    model = learner(method).fit(WORLD.graph, WORLD.valid, minutes=0.0)
     assert np.isfinite(evaluate(model, WORLD, resamples=2).mrr)
-    assert model.learned_["ended_by"] == "minutes"
-    enough = learner(method, minutes=60.0, **FEW.get(method, {})).fit(WORLD.graph, WORLD.valid)
-    assert enough.learned_.get("ended_by") != "minutes"
+    assert model.learned_.ended_by == ("itself" if method == "popularity" else "minutes")  # it counts, in no time
+    enough = learner(method, **FEW[method]).fit(WORLD.graph, WORLD.valid, minutes=60.0)
+    assert enough.learned_.ended_by != "minutes"
 
 
 @every_method
@@ -199,9 +230,7 @@ def test_unfitted_models_say_so() -> None:
 @every_method
 def test_the_command_line_learns_asks_and_judges(method: str, tmp_path: Path) -> None:
     write_dataset(ELSEWHERE, tmp_path / "data")
-    options = [
-        word for name, value in (SMALL[method] | FEW.get(method, {})).items() for word in ("--set", f"{name}={value}")
-    ]
+    options = [word for name, value in (SMALL[method] | FEW[method]).items() for word in ("--set", f"{name}={value}")]
     learned = run("learn", tmp_path / "data", "-o", tmp_path / "m", "--method", method, *options)
     assert learned.exit_code == 0, learned.output
     head, relation, _ = named(ELSEWHERE, 1)[0]

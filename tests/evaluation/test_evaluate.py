@@ -17,6 +17,7 @@ from stablerule.evaluation import Evaluation, Ranks, evaluate
 from stablerule.evaluation import evaluating as evaluating_module
 from stablerule.evaluation.metrics import METRICS
 from stablerule.graph import Dataset, Graph, Triples
+from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.ranks import FORMS
 from tests.evaluation.plain import Row, plain_evaluation, plain_metrics, plain_queries
 from tests.evaluation.worlds import dataset_of, table_model, worlds
@@ -279,9 +280,9 @@ def test_an_empty_split_is_refused() -> None:
 def test_a_learner_says_its_options_and_where_it_learned() -> None:
     graph = newsroom(people=60, seed=0).dataset.graph
     model = Tabular(walks=1000, seed=4).fit(graph)
-    model.learned_["aggregation"] = "noisy-or"
+    model = model.with_learned(model.learned_.with_aggregation(Aggregation("noisy_or")))
     about = evaluating_module._describe(model)
     assert about["method"] == "tabular"
     assert about["options"]["seed"] == 4
     assert about["learned_from"] == graph.sha256
-    assert about["aggregation"] == "noisy-or"
+    assert about["aggregation"]["name"] == "noisy_or"

@@ -36,7 +36,7 @@ def test_a_share_of_a_graph(sweep: str) -> None:
 
 def test_a_cell_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(efficiency, "load", lambda _: WORLD)
-    small = {"walks": 3000, "size": 8, "steps": 6, "batch_size": 200}
+    small = {"walks": 3000, "training.size": 8, "training.steps": 6, "training.batch_size": 200}
     monkeypatch.setattr(efficiency, "OPTIONS", efficiency.OPTIONS | small)
     monkeypatch.setattr(efficiency, "STEPS", 6)
     monkeypatch.setattr(efficiency, "FEW", 2)

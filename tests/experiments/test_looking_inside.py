@@ -17,10 +17,16 @@ from stablerule.experiments.group_planes_experiment import summarise as plane_ro
 from stablerule.experiments.group_planes_experiment import tables as plane_tables
 from stablerule.experiments.training_experiment import figures, summarise, tables
 from stablerule.learning.correlations import _correlations, feature_correlations
-from stablerule.learning.decorrelation import Decorrelation
+from stablerule.learning.options import Decorrelation
 
 WORLD = households(families=12, missing=0.1, seed=0).dataset
-SMALL: dict[str, Any] = {"walks": 4000, "size": 8, "steps": 30, "batch_size": 400, "warm_up": 5}
+SMALL: dict[str, Any] = {
+    "walks": 4000,
+    "training.size": 8,
+    "training.steps": 30,
+    "training.batch_size": 400,
+    "training.warm_up": 5,
+}
 
 
 def test_correlations_are_those_of_numpy() -> None:
@@ -34,7 +40,8 @@ def test_correlations_are_those_of_numpy() -> None:
 
 
 def test_weights_lower_the_dependence_and_cost_samples() -> None:
-    model = StableRule(**SMALL, constants=False, aggregation="max_plus").fit(WORLD.graph)
+    options = SMALL | {"constants": False, "aggregation": "max_plus"}
+    model = StableRule.with_options(options).fit(WORLD.graph)
     found = feature_correlations(model, WORLD.graph, Decorrelation(weight_steps=50))
     assert found.before.shape == found.after.shape == (8, 8)
     assert found.dependence < 1
@@ -66,8 +73,8 @@ def test_a_run_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_batches_of_two_sizes_are_held_against_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "load", lambda _: WORLD)
-    monkeypatch.setattr(training, "LEARNING_ONLY", training.LEARNING_ONLY | SMALL | {"steps": 120})
-    sizes = {"batches of 500": {"batch_size": 20}, "batches of 8000": {"batch_size": 2000}}
+    monkeypatch.setattr(training, "LEARNING_ONLY", training.LEARNING_ONLY | SMALL | {"training.steps": 120})
+    sizes = {"batches of 500": {"training.batch_size": 20}, "batches of 8000": {"training.batch_size": 2000}}
     monkeypatch.setattr(training, "BATCHES", sizes)
     cells: list[Cell] = [{"graph": "umls", "method": name, "seed": 0} for name in sizes]
     rows = summarise([{"cell": cell, "result": training.look(cell, tmp_path)} for cell in cells], {})

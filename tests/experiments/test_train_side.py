@@ -9,12 +9,12 @@ import pytest
 
 from stablerule.datasets import newsroom
 from stablerule.experiments import train_side
-from stablerule.experiments.body_level import group_likelihood
+from stablerule.experiments.body_level import group_likelihood, smooth_counts_at
 from stablerule.experiments.cells import cell_name
 from stablerule.experiments.path_groups import shared_groups
 from stablerule.experiments.summary import summarise
 from stablerule.learning import Tabular
-from stablerule.learning.tabular import smoothed, smoothed_at
+from stablerule.learning.extraction import smooth_counts
 from stablerule.samples import sample_rules
 from stablerule.shifts.splits import bias_examples
 
@@ -71,9 +71,9 @@ def test_the_summary_pairs_methods_of_one_seed(tmp_path: Path) -> None:
 
 def test_smoothed_counts_at_other_cells_are_those_of_the_same_cells() -> None:
     samples = sample_rules(WORLD.graph, 5000)
-    assert smoothed_at(samples, samples, 5.0) == pytest.approx(smoothed(samples, 5.0))
+    assert smooth_counts_at(samples, samples, 5.0) == pytest.approx(smooth_counts(samples, 5.0))
     others = sample_rules(WORLD.graph, 5000, seed=1)
-    found = smoothed_at(samples, others, 5.0)
+    found = smooth_counts_at(samples, others, 5.0)
     assert ((found > 0) & (found <= 1)).all()
 
 

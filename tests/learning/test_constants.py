@@ -9,6 +9,7 @@ import pytest
 
 from stablerule import Graph, Rule, Tabular
 from stablerule.learning.constants import find_constant_rules
+from stablerule.learning.options import Mining
 from stablerule.rules.scored import PESSIMISM, ScoredRule
 from tests.graph.parts import graph_of
 from tests.worlds import random_graph
@@ -94,4 +95,4 @@ def test_learners_find_them_unless_told_otherwise() -> None:
     rule = Rule("speaks", ("born_in",), ("French", "Paris"))
     assert rule in Tabular(walks=500).fit(graph).rules
     assert not len(Tabular(walks=500, constants=False).fit(graph).rules.filter(kind="constants"))
-    assert rule not in Tabular(walks=500, constant_support=4).fit(graph).rules
+    assert rule not in Tabular(walks=500, mining=Mining(constant_support=4)).fit(graph).rules

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from stablerule.errors import InputError, OptionError
 from stablerule.learning import decorrelation
-from stablerule.learning.decorrelation import BodyWeights, Decorrelation, effective_share, random_weights
+from stablerule.learning.decorrelation import BodyWeights, effective_share, random_weights
 from stablerule.learning.dependence import FeatureForm, GramForm, standardise
+from stablerule.learning.options import Decorrelation
 
 FORMS = ("feature", "gram")
 ORDERS = (1, 2, 3)
@@ -494,16 +495,16 @@ def test_where_nothing_depends_the_weights_are_equal(dtype: torch.dtype) -> None
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"moment_order": 0}, "moment_order must be at least 1, got 0"),
-        ({"weight_steps": 0}, "weight_steps must be at least 1"),
-        ({"fourier_count": -1}, "fourier_count must be at least 1"),
-        ({"weight_rate": 0.0}, "weight_rate must be above 0"),
-        ({"weight_rate": math.nan}, "weight_rate must be above 0"),
-        ({"weight_penalty": -0.1}, "weight_penalty must be 0 or more"),
-        ({"share_floor": 1.5}, r"share_floor must lie in 0\.\.1, got 1.5"),
-        ({"share_floor": -0.1}, r"share_floor must lie in 0\.\.1"),
-        ({"share_floor": math.nan}, r"share_floor must lie in 0\.\.1"),
-        ({"features": "wavelets"}, "features must be 'moments' or 'rff', got 'wavelets'"),
+        ({"moment_order": 0}, "'moment_order' must be at least 1, got 0"),
+        ({"weight_steps": 0}, "'weight_steps' must be at least 1"),
+        ({"fourier_count": -1}, "'fourier_count' must be at least 1"),
+        ({"weight_rate": 0.0}, "'weight_rate' must be above 0"),
+        ({"weight_rate": math.nan}, "'weight_rate' must be above 0"),
+        ({"weight_penalty": -0.1}, "'weight_penalty' must be 0 or more"),
+        ({"share_floor": 1.5}, r"'share_floor' must lie in 0\.\.1, got 1.5"),
+        ({"share_floor": -0.1}, r"'share_floor' must lie in 0\.\.1"),
+        ({"share_floor": math.nan}, r"'share_floor' must lie in 0\.\.1"),
+        ({"features": "wavelets"}, "'features' must be 'moments' or 'rff', got 'wavelets'"),
         ({"features": "rff", "literal": True}, "features='moments' only"),
     ],
 )

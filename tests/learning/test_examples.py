@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from stablerule import Graph, Tabular, Triples, households, load_model
 from stablerule.errors import InputError, ReadError
-from stablerule.learning import GivenRules, StableRule
+from stablerule.learning import GivenRules, StableRule, Training
 from stablerule.learning.checkpoints import Checkpoints
 from stablerule.learning.constants import find_constant_rules
 from stablerule.paths.examples import ExampleFacts
@@ -23,10 +24,7 @@ DATASET = households(families=6, seed=0).dataset
 GRAPH = DATASET.graph
 SMALL: dict[str, Any] = {
     "walks": 10_000,
-    "steps": 8,
-    "size": 8,
-    "batch_size": 300,
-    "warm_up": 2,
+    "training": Training(steps=8, size=8, batch_size=300, warm_up=2),
     "aggregation": "max_plus",
 }
 
@@ -72,8 +70,7 @@ def test_all_facts_as_examples_are_no_examples_given() -> None:
         Tabular(walks=20_000, aggregation="max_plus").fit(GRAPH, DATASET.valid, examples=e) for e in (None, shuffled)
     )
     assert told.rules == plain.rules
-    assert told.aggregation_ == plain.aggregation_
-    assert told.learned_ == plain.learned_ | {"examples": GRAPH.n_facts}
+    assert told.learned_ == replace(plain.learned_, rules=told.rules, examples=GRAPH.n_facts)
     ours, theirs = (model.rank(DATASET.test, graph=GRAPH, known=GRAPH) for model in (plain, told))
     np.testing.assert_array_equal(ours.best, theirs.best)
     np.testing.assert_array_equal(ours.worst, theirs.worst)
@@ -84,7 +81,7 @@ def test_only_what_has_examples_is_concluded(learner: Tabular | StableRule) -> N
     some = of_relation(GRAPH, "grandparent_of")
     model = learner.fit(GRAPH, examples=some)
     assert set(model.rules.relations) == {"grandparent_of", "~grandparent_of"}
-    assert model.learned_["examples"] == len(some)
+    assert model.learned_.examples == len(some)
     assert {r for rule in model.rules for r in rule.rule.body} > {"parent_of", "child_of"}  # the graph stays whole
     assert all(0 < (rule.support or 0) <= (rule.body_count or 0) for rule in model.rules)
 
@@ -120,8 +117,8 @@ def test_given_rules_are_measured_on_examples(tmp_path: Path) -> None:
     assert 0 < some_pairs.support < all_pairs.support
     # What is no example any more is no counterexample either.
     assert (all_pairs.body_count or 0) - all_pairs.support == (some_pairs.body_count or 0) - some_pairs.support
-    assert half.learned_["examples"] == (len(facts) + 1) // 2
-    assert half.learned_["notes"] == whole.learned_["notes"]
+    assert half.learned_.examples == (len(facts) + 1) // 2
+    assert half.learned_.notes == whole.learned_.notes
 
 
 @pytest.mark.parametrize("learner", [Tabular(walks=1000), StableRule(**SMALL), GivenRules(file="none.txt")])
@@ -136,8 +133,8 @@ def test_examples_that_can_not_serve(learner: Tabular | StableRule | GivenRules)
 def test_a_model_remembers_how_many_examples_there_were(tmp_path: Path) -> None:
     some = some_facts(GRAPH, 0, 0.5)
     Tabular(walks=5000, aggregation="max_plus").fit(GRAPH, examples=some).save(tmp_path / "m")
-    assert load_model(tmp_path / "m").learned_["examples"] == len(some.distinct())
-    assert "examples" not in Tabular(walks=5000, aggregation="max_plus").fit(GRAPH).learned_
+    assert load_model(tmp_path / "m").learned_.examples == len(some.distinct())
+    assert Tabular(walks=5000, aggregation="max_plus").fit(GRAPH).learned_.examples is None
 
 
 # --- a run that is killed ------------------------------------------------------------------------------------------

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import json
+import re
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +19,35 @@ from hypothesis import strategies as st
 from stablerule import Dataset, Graph, Rule, households, newsroom
 from stablerule.baselines import MODELS, load_model
 from stablerule.errors import InputError, MissingExtra, OptionError, ReadError, WriteError
-from stablerule.learning import StableRule, Tabular
-from stablerule.learning.extraction import Candidates, best_of, from_scores, rule_frame
-from stablerule.learning.plan import FEW_RELATIONS, FEW_RULES, MANY_RULES, rules_for
-from stablerule.learning.presets import PRESETS
-from stablerule.learning.tabular import smoothed
+from stablerule.learning import Mining, StableRule, Tabular, fitting
+from stablerule.learning.checkpoints import Checkpoints, Progress
+from stablerule.learning.extraction import Candidates, best_of, from_scores, rule_frame, smooth_counts
+from stablerule.learning.fitting import sample_paths
+from stablerule.learning.options import FEW_RELATIONS, PAPER_SIZES, Decorrelation, Training
+from stablerule.learning.plan import FEW_RULES, MANY_RULES, rules_for
 from stablerule.reasoning import Reasoner
-from stablerule.samples import sample_rules
+from stablerule.reasoning.learned import Course, Lesson
+from stablerule.reasoning.option_types import join_options
+from stablerule.samples import RuleSamples, sample_rules
 from tests.worlds import share_found
 
 # How answers are weighed is chosen elsewhere: here it would take most of the time.
 SMALL: dict[str, dict[str, Any]] = {
     "tabular": {"walks": 60_000, "aggregation": "max_plus"},
-    "stablerule": {"walks": 60_000, "steps": 60, "size": 16, "batch_size": 500, "aggregation": "max_plus"},
+    "stablerule": {
+        "walks": 60_000,
+        "aggregation": "max_plus",
+        "training.steps": 60,
+        "training.size": 16,
+        "training.batch_size": 500,
+    },
 }
 WORLD = households(families=6, seed=0)
 
 
 @pytest.fixture(scope="module", params=list(SMALL))
 def fitted(request: pytest.FixtureRequest) -> Reasoner:
-    return MODELS[request.param](**SMALL[request.param]).fit(WORLD.dataset.graph)
+    return MODELS[request.param].with_options(SMALL[request.param]).fit(WORLD.dataset.graph)
 
 
 # --- extraction ----------------------------------------------------------------------------------------------------
@@ -126,7 +138,7 @@ def test_no_rule_says_itself_and_none_is_without_support(fitted: Reasoner) -> No
 @pytest.mark.parametrize("method", list(SMALL))
 def test_same_seed_same_rules(method: str) -> None:
     graph = WORLD.dataset.graph
-    one, two = (MODELS[method](**SMALL[method]).fit(graph).rules for _ in range(2))
+    one, two = (MODELS[method].with_options(SMALL[method]).fit(graph).rules for _ in range(2))
     assert one == two
     assert MODELS[method].with_options(SMALL[method] | {"seed": 5}).fit(graph).rules != one
 
@@ -137,43 +149,43 @@ def test_smoothed_counts_by_hand() -> None:
     body, head = samples.cell_bodies[cell], samples.cell_heads[cell]
     prior = samples.cell_counts[samples.cell_heads == head].sum() / samples.n_samples
     expected = (samples.cell_counts[cell] + 2 * prior) / (samples.totals[body] + 2)
-    assert smoothed(samples, 2.0)[cell] == pytest.approx(expected)
+    assert smooth_counts(samples, 2.0)[cell] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"decorrelate": False},
-        {"moment_order": 1},
-        {"backtracking": False},
-        {"features": "rff"},
-        {"literal": True},
-        {"restart": True, "weight_steps": 3},
-        {"order": "lengths"},
-        {"selector": "argmax"},
-        {"negatives": "paper"},
-        {"min_length": 2, "max_length": 2},
+        {"decorrelation": None},
+        {"decorrelation.moment_order": 1},
+        {"mining.backtracking": False},
+        {"decorrelation.features": "rff"},
+        {"decorrelation.literal": True},
+        {"decorrelation.restart": True, "decorrelation.weight_steps": 3},
+        {"training.order": "lengths"},
+        {"training.selector": "argmax"},
+        {"mining.negatives": "paper"},
+        {"mining.min_length": 2, "max_length": 2},
         {"max_length": 4, "rules_per_relation": 5},
-        {"random_weights": True},
-        {"patience": None},
-        {"held_out": 0.0},
+        {"decorrelation.random": True},
+        {"training.patience": None},
+        {"training.held_out": 0.0},
     ],
 )
 def test_every_variant_learns(options: dict[str, Any]) -> None:
-    settings = SMALL["stablerule"] | {"steps": 8, "walks": 5_000, "warm_up": 2} | options
-    model = StableRule(**settings).fit(WORLD.dataset.graph)
+    settings = SMALL["stablerule"] | {"training.steps": 8, "walks": 5_000, "training.warm_up": 2} | options
+    model = StableRule.with_options(settings).fit(WORLD.dataset.graph)
     assert len(model.rules) > 10
-    assert model.options == {**StableRule().options, **settings}
+    assert model.options == join_options(StableRule().options, settings)
 
 
 def test_odd_graphs() -> None:
-    settings = SMALL["stablerule"] | {"steps": 5, "walks": 2_000}
+    settings = SMALL["stablerule"] | {"training.steps": 5, "walks": 2_000}
     for facts in (
         [("a", "r", "b")],
         [("a", "r", "a")],
         [("a", "r", "b"), ("b", "r", "a"), ("c", "s", "c")],
     ):
-        for model in (StableRule(**settings), Tabular(walks=2_000)):
+        for model in (StableRule.with_options(settings), Tabular(walks=2_000)):
             model.fit(Dataset.from_names("odd", train=facts).graph)
             assert all(s.support for s in model.rules)
 
@@ -184,21 +196,23 @@ def test_odd_graphs() -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"size": 0}, "'size' of StableRule must be at least 1, got 0"),
+        ({"training.size": 0}, "'training.size' must be at least 1, got 0"),
         ({"walks": 0}, "'walks' of StableRule must be at least 1"),
-        ({"learning_rate": -1}, "'learning_rate' of StableRule must be above 0"),
-        ({"held_out": 1.0}, "'held_out' of StableRule must be a share below 1"),
-        ({"order": "random"}, "'order' of StableRule must be 'lengths' or 'mixed'"),
-        ({"moment_order": 0}, "moment_order must be at least 1"),
+        ({"training.learning_rate": -1}, "'training.learning_rate' must be above 0"),
+        ({"training.held_out": 1.0}, "'training.held_out' must be a share below 1"),
+        ({"training.order": "random"}, "'training.order' of StableRule must be 'lengths' or 'mixed'"),
+        ({"training": Training(order="random")}, "'order' of Training must be 'lengths' or 'mixed'"),  # type: ignore[arg-type]
+        ({"training": 3}, "'training' of StableRule must be a Training, got 3"),
+        ({"decorrelation.moment_order": 0}, "'decorrelation.moment_order' must be at least 1"),
+        ({"decorrelation": None, "decorrelation.moment_order": 1}, "'decorrelation' is None, so decorrelation.moment"),
         ({"max_length": 9}, "max_length"),
-        ({"selector": "best"}, "'selector' of StableRule must be"),
+        ({"training.selector": "best"}, "'training.selector' of StableRule must be"),
         ({"device": "cuda:7"}, "torch has no such device"),
     ],
 )
 def test_bad_options_are_refused_by_name_when_fitting(options: dict[str, Any], problem: str) -> None:
-    model = StableRule(**(SMALL["stablerule"] | {"steps": 2} | options))
     with pytest.raises(OptionError, match=problem):
-        model.fit(WORLD.dataset.graph)
+        StableRule.with_options(SMALL["stablerule"] | options).fit(WORLD.dataset.graph)
 
 
 def test_bad_options_of_tabular() -> None:
@@ -216,27 +230,40 @@ def test_a_learner_that_has_not_learned_says_so(tmp_path: Path) -> None:
         Tabular().save(tmp_path / "m")
 
 
-def test_presets_are_those_of_the_paper() -> None:
-    fb = StableRule.preset("fb15k-237")
-    assert (fb.batch_size, fb.size, fb.steps, fb.learning_rate, fb.weight_steps) == (5000, 1024, 5000, 5e-4, 100)
-    assert (fb.min_length, fb.order, fb.restart) == (2, "lengths", True)
-    assert StableRule.preset("laptop").options == StableRule().options
-    assert StableRule.preset("umls", seed=3).seed == 3
-    with pytest.raises(OptionError, match=r"no preset 'fb15k'. Closest: 'fb15k-237'"):
-        StableRule.preset("fb15k")
-    for name in PRESETS:
-        StableRule.preset(name)
+def test_the_papers_settings_are_all_that_it_prints() -> None:
+    fb, weights = StableRule.paper("fb15k-237").training, StableRule.paper("fb15k-237").decorrelation
+    assert (fb.batch_size, fb.size, fb.steps, fb.learning_rate, fb.order) == (5000, 1024, 5000, 5e-4, "lengths")
+    assert weights == Decorrelation(moment_order=2, weight_steps=100, weight_rate=0.01, restart=True, literal=True)
+    umls = StableRule.paper("umls")
+    assert umls.mining.min_length == 2
+    assert umls.decorrelation == weights  # as printed: the literal form
+    assert StableRule.paper("umls", seed=3).seed == 3
+    with pytest.raises(OptionError, match=r"no settings for 'fb15k'. Closest: 'fb15k-237'"):
+        StableRule.paper("fb15k")
+    for name in PAPER_SIZES:
+        StableRule.paper(name).check_options()
+
+
+def test_a_learner_has_few_arguments_and_groups_for_the_rest() -> None:
+    arguments = inspect.signature(StableRule).parameters
+    assert len(arguments) <= 12
+    assert {name for name, p in arguments.items() if is_dataclass(p.default)} == {"mining", "decorrelation", "training"}
+    for group in (Mining, Decorrelation, Training):
+        told = inspect.getdoc(group)
+        assert told is not None
+        assert all(re.search(rf"\b{field.name}\b", told) for field in fields(group)), group
 
 
 def test_a_plan_says_what_will_be_done_and_warns_of_hours() -> None:
     graph = WORLD.dataset.graph
     small = StableRule().plan(graph)
     assert small.walks == 400_000
-    assert small.steps == StableRule()._sizes(graph)[2]
+    assert small.steps == Training().steps
     assert small.bodies > 0
     assert "walks" in small.lines()[0]
     assert len(small.lines()) == 3
-    paper = StableRule.preset("yago3-10").plan(graph)
+    assert small.lines(minutes=5)[-1] == "5 minutes at most"
+    paper = StableRule.paper("yago3-10").plan(graph)
     assert paper.steps == 10_000
     assert paper.seconds > 3600
     assert "takes hours" in paper.lines()[-1]
@@ -294,7 +321,7 @@ def test_folders_that_are_no_models(fitted: Reasoner, tmp_path: Path) -> None:
         (folder / "model.json").write_text(json.dumps(good | parts))
 
     change(format=99, versions={"stablerule": "9.0"})
-    with pytest.raises(ReadError, match=r"written by stablerule 9.0 in format 99; this version reads up to 1"):
+    with pytest.raises(ReadError, match=r"written by stablerule 9.0 in format 99; this version reads up to 2"):
         load_model(folder)
     change(method="oracle")
     with pytest.raises(ReadError, match="unknown method 'oracle'"):
@@ -319,8 +346,8 @@ def test_folders_that_are_no_models(fitted: Reasoner, tmp_path: Path) -> None:
         load_model(folder)
 
 
-def test_a_model_that_was_taken_up_keeps_its_network(tmp_path: Path) -> None:
-    StableRule(**(SMALL["stablerule"] | {"steps": 3})).fit(WORLD.dataset.graph).save(tmp_path / "one")
+def test_a_loaded_model_keeps_its_network(tmp_path: Path) -> None:
+    StableRule.with_options(SMALL["stablerule"] | {"training.steps": 3}).fit(WORLD.dataset.graph).save(tmp_path / "one")
     load_model(tmp_path / "one").save(tmp_path / "two")
     network = tmp_path / "two" / "network.safetensors"
     assert network.read_bytes() == (tmp_path / "one" / "network.safetensors").read_bytes()
@@ -329,6 +356,86 @@ def test_a_model_that_was_taken_up_keeps_its_network(tmp_path: Path) -> None:
         load_model(tmp_path / "two")
 
 
+def test_models_of_the_first_format_load(tmp_path: Path) -> None:
+    """Their options had no groups, `minutes` was one of them, and the course of training lay open."""
+    StableRule.with_options(SMALL["stablerule"] | {"training.steps": 3}).fit(WORLD.dataset.graph).save(tmp_path / "m")
+    about = json.loads((tmp_path / "m" / "model.json").read_text())
+    options: dict[str, Any] = {
+        "max_length": 2,
+        "min_length": 2,
+        "size": 16,
+        "steps": 3,
+        "decorrelate": False,
+        "moment_order": 2,
+    }
+    options |= {"moment_order": 2, "random_weights": False, "literal": True, "smoothing": None}
+    options |= {"minutes": 5.0, "seed": 7}
+    (tmp_path / "m" / "model.json").write_text(json.dumps(about | {"format": 1, "options": options}))
+    learned = json.loads((tmp_path / "m" / "learned.json").read_text())
+    old = {"samples": 9, "bodies": 4, "size": 16, "seconds": 1.5, "interrupted": True, "steps": [{"loss": 2.0}]}
+    old |= {"checks": [], "aggregation": learned["aggregation"], "choice": learned["choice"]}
+    old |= {"calibration": {"none_because": "too few"}}
+    (tmp_path / "m" / "learned.json").write_text(json.dumps(old))
+    model = load_model(tmp_path / "m")
+    assert isinstance(model, StableRule)
+    expected = StableRule(
+        max_length=2,
+        mining=Mining(min_length=2),
+        decorrelation=None,
+        training=Training(size=16, steps=3, smoothing=None),
+        seed=7,
+    )
+    assert model.options == expected.options
+    assert (model.learned_.samples, model.learned_.bodies, model.learned_.interrupted) == (9, 4, True)
+    assert model.learned_.course == Course(steps=[{"loss": 2.0}], ended_by="interrupt", seconds=1.5)
+    assert model.learned_.calibration == "too few"
+    assert model.network().size == 16
+    model.save(tmp_path / "again")
+    assert load_model(tmp_path / "again").learned_ == model.learned_
+
+
+class Killed(Exception):
+    pass
+
+
+def test_a_killed_run_goes_on_with_another_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The budget is no part of what a run is; its walks are, or the samples would not fit the checkpoint."""
+    graph, valid = WORLD.dataset.graph, WORLD.dataset.valid
+    learner = StableRule.with_options(SMALL["stablerule"] | {"walks": None, "training.patience": None})
+    began = []
+
+    def walk(lesson: Lesson, o: StableRule, walks: int) -> RuleSamples:
+        began.append(walks)
+        return sample_paths(lesson, o, walks)
+
+    monkeypatch.setattr(fitting, "sample_paths", walk)
+    monkeypatch.setattr(fitting, "walks_in_time", lambda lesson, o: 50_000)  # all that a small budget has time for
+    monkeypatch.setattr(Checkpoints, "due", lambda self: True)
+    with monkeypatch.context() as dying:
+        keep = Checkpoints.keep
+
+        def keep_and_die(self: Checkpoints, at: Progress, *state: Any) -> None:
+            keep(self, at, *state)
+            if at.step == 20:
+                raise Killed
+
+        dying.setattr(Checkpoints, "keep", keep_and_die)
+        with pytest.raises(Killed):
+            learner.fit(graph, valid, minutes=1, checkpoint=tmp_path / "kept")
+    monkeypatch.setattr(fitting, "walks_in_time", lambda lesson, o: 400_000)
+    resumed = learner.fit(graph, valid, minutes=60, checkpoint=tmp_path / "kept", resume=True)
+    assert began == [50_000, 50_000]
+    course = resumed.learned_.course
+    assert course is not None
+    assert len(course.steps) == 60
+    with pytest.raises(ReadError, match=r"another run: .*training.size.* differ"):
+        StableRule.with_options(learner.options | {"training.size": 8}).fit(
+            graph, valid, checkpoint=tmp_path / "kept", resume=True
+        )
+
+
 def test_repr_shows_what_was_changed() -> None:
     assert repr(StableRule(max_length=2, seed=1)) == "StableRule(max_length=2, seed=1)"
     assert repr(Tabular()) == "Tabular()"
+    assert repr(StableRule(decorrelation=None)) == "StableRule(decorrelation=None)"
+    assert repr(StableRule(training=Training(size=8))) == "StableRule(training.size=8)"

@@ -13,15 +13,17 @@ from stablerule import households
 from stablerule.errors import InputError, ReadError
 from stablerule.learning import training
 from stablerule.learning.batches import Pool
-from stablerule.learning.checkpoints import Checkpoints
-from stablerule.learning.decorrelation import Decorrelation
+from stablerule.learning.checkpoints import Checkpoints, Progress
 from stablerule.learning.network import RuleNetwork
-from stablerule.learning.training import Progress, TrainingOptions, cross_entropy, train
+from stablerule.learning.options import Decorrelation, Training
+from stablerule.learning.training import cross_entropy, train
+from stablerule.reasoning.budget import Budget
 from stablerule.samples import RuleSamples, sample_rules
 
 GRAPH = households(families=6, seed=0).dataset.graph
 SAMPLES = sample_rules(GRAPH, 20_000)
-OPTIONS = TrainingOptions(steps=30, batch_size=300, learning_rate=0.01, warm_up=5, check_every=10)
+WEIGHTS = Decorrelation()
+OPTIONS = Training(steps=30, batch_size=300, learning_rate=0.01, warm_up=5, check_every=10)
 
 
 def network(seed: int = 0, size: int = 8) -> RuleNetwork:
@@ -72,7 +74,7 @@ def test_the_loss_is_the_weighted_mean_over_single_samples() -> None:
 @pytest.mark.parametrize("order", ["mixed", "lengths"])
 def test_held_out_loss_falls_and_history_is_kept(order: str) -> None:
     net = network()
-    at = train(net, SAMPLES, replace(OPTIONS, order=order))  # type: ignore[arg-type]
+    at = train(net, SAMPLES, replace(OPTIONS, order=order), WEIGHTS)  # type: ignore[arg-type]
     stages = 3 if order == "lengths" else 1
     assert len(at.steps) == 30 * stages
     last = at.checks[-1]["loss"]
@@ -84,18 +86,18 @@ def test_held_out_loss_falls_and_history_is_kept(order: str) -> None:
 
 
 def test_without_weights_nothing_is_weighed_and_random_weights_have_the_same_share() -> None:
-    plain = train(network(), SAMPLES, replace(OPTIONS, weights=None))
+    plain = train(network(), SAMPLES, OPTIONS, None)
     assert all(set(step) == {"loss"} for step in plain.steps)
     learned, control = network(), network()
-    one = train(learned, SAMPLES, OPTIONS)
-    two = train(control, SAMPLES, replace(OPTIONS, random_weights=True))
+    one = train(learned, SAMPLES, OPTIONS, WEIGHTS)
+    two = train(control, SAMPLES, OPTIONS, Decorrelation(random=True))
     assert one.steps[6]["share"] == pytest.approx(two.steps[6]["share"], abs=0.02)
     assert not torch.equal(values(learned), values(control))
 
 
 def test_training_ends_when_nothing_is_gained_and_keeps_the_best() -> None:
     net = network()
-    at = train(net, SAMPLES, replace(OPTIONS, steps=400, learning_rate=0.3, check_every=5, patience=2))
+    at = train(net, SAMPLES, replace(OPTIONS, steps=400, learning_rate=0.3, check_every=5, patience=2), WEIGHTS)
     assert len(at.steps) < 400
     judged = Pool(SAMPLES.split(0.05, 0)[1], (1, 2, 3)).draw(training.HELD_OUT_SAMPLES, (0, 1, 0))
     with torch.no_grad():
@@ -105,9 +107,9 @@ def test_training_ends_when_nothing_is_gained_and_keeps_the_best() -> None:
 
 def test_same_seed_same_network() -> None:
     one, two, other = network(), network(), network()
-    train(one, SAMPLES, OPTIONS)
-    train(two, SAMPLES, OPTIONS)
-    train(other, SAMPLES, replace(OPTIONS, seed=1))
+    train(one, SAMPLES, OPTIONS, WEIGHTS)
+    train(two, SAMPLES, OPTIONS, WEIGHTS)
+    train(other, SAMPLES, OPTIONS, WEIGHTS, seed=1)
     assert torch.equal(values(one), values(two))
     assert not torch.equal(values(one), values(other))
 
@@ -134,17 +136,53 @@ class DyingCheckpoints(Checkpoints):
 @pytest.mark.parametrize("order", ["mixed", "lengths"])
 @pytest.mark.parametrize("features", ["moments", "rff"])
 def test_a_killed_run_resumes_to_the_same_end(tmp_path: Path, order: str, features: str) -> None:
-    options = replace(OPTIONS, order=order, weights=Decorrelation(features=features))  # type: ignore[arg-type]
+    options, weights = replace(OPTIONS, order=order), Decorrelation(features=features)  # type: ignore[arg-type]
     whole = network()
-    expected = train(whole, SAMPLES, options)
+    expected = train(whole, SAMPLES, options, weights)
     folder = tmp_path / "run"
     for start, lives in ((0, 13), (99, 9)):  # the second begins with another network, which the checkpoint replaces
         dying = DyingCheckpoints(folder, {"seed": 0}, resume=True)
         dying.lives = lives
         with pytest.raises(Killed):
-            train(network(seed=start), SAMPLES, options, dying)
+            train(network(seed=start), SAMPLES, options, weights, checkpoints=dying)
     resumed = network(seed=98)
-    at = train(resumed, SAMPLES, options, Checkpoints(folder, {"seed": 0}, resume=True))
+    at = train(resumed, SAMPLES, options, weights, checkpoints=Checkpoints(folder, {"seed": 0}, resume=True))
+    assert torch.allclose(values(resumed), values(whole), atol=1e-6, rtol=0)
+    assert at.steps == expected.steps
+    assert at.checks == expected.checks
+
+
+class Steps(Budget):
+    """Time for so many steps."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__(None)
+        self.steps = steps
+
+    @property
+    def passed(self) -> bool:
+        self.steps -= 1
+        return self.steps < 0
+
+    def part(self, share: float) -> Budget:
+        return self
+
+
+@pytest.mark.parametrize("order", ["mixed", "lengths"])
+def test_a_run_that_ran_out_of_time_resumes_to_the_same_end(tmp_path: Path, order: str) -> None:
+    options = replace(OPTIONS, order=order)  # type: ignore[arg-type]
+    whole = network()
+    expected = train(whole, SAMPLES, options, WEIGHTS)
+    assert expected.ended_by == "itself"
+    for steps in (0, 13, 9):
+        kept = Checkpoints(tmp_path / "run", {"seed": 0}, resume=True)
+        at = train(network(), SAMPLES, options, WEIGHTS, checkpoints=kept, budget=Steps(steps))
+        assert at.ended_by == "minutes"
+    assert len(at.steps) == 22
+    resumed = network()
+    kept = Checkpoints(tmp_path / "run", {"seed": 0}, resume=True)
+    at = train(resumed, SAMPLES, options, WEIGHTS, checkpoints=kept)
+    assert at.ended_by == "itself"
     assert torch.allclose(values(resumed), values(whole), atol=1e-6, rtol=0)
     assert at.steps == expected.steps
     assert at.checks == expected.checks
@@ -161,8 +199,8 @@ def test_ctrl_c_ends_with_what_was_learned(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(training, "cross_entropy", interrupted)
     net = network()
     before = values(net)
-    at = train(net, SAMPLES, OPTIONS)
-    assert at.interrupted
+    at = train(net, SAMPLES, OPTIONS, WEIGHTS)
+    assert at.ended_by == "interrupt"
     assert 0 < len(at.steps) < 13
     assert not torch.equal(values(net), before)
 
@@ -171,13 +209,25 @@ def test_checkpoints_of_other_runs_and_damaged_ones_are_refused(tmp_path: Path) 
     folder = tmp_path / "run"
     dying = DyingCheckpoints(folder, {"seed": 0, "graph": "x"})
     with pytest.raises(Killed):
-        train(network(), SAMPLES, OPTIONS, dying)
+        train(network(), SAMPLES, OPTIONS, WEIGHTS, checkpoints=dying)
     with pytest.raises(ReadError, match="of another run: graph differ"):
-        train(network(), SAMPLES, OPTIONS, Checkpoints(folder, {"seed": 0, "graph": "y"}, resume=True))
+        train(
+            network(),
+            SAMPLES,
+            OPTIONS,
+            WEIGHTS,
+            checkpoints=Checkpoints(folder, {"seed": 0, "graph": "y"}, resume=True),
+        )
     state = folder / "state.safetensors"
     state.write_bytes(state.read_bytes()[:100])
     with pytest.raises(ReadError, match="damaged checkpoint"):
-        train(network(), SAMPLES, OPTIONS, Checkpoints(folder, {"seed": 0, "graph": "x"}, resume=True))
+        train(
+            network(),
+            SAMPLES,
+            OPTIONS,
+            WEIGHTS,
+            checkpoints=Checkpoints(folder, {"seed": 0, "graph": "x"}, resume=True),
+        )
 
 
 def test_without_resume_a_checkpoint_is_not_looked_at(tmp_path: Path) -> None:

@@ -110,8 +110,8 @@ def test_too_few_give_no_curve() -> None:
 
 
 def test_probabilities_hold_on_facts_that_were_not_fitted(model: Tabular, dataset: Dataset) -> None:
-    calibration = model.calibration_
-    assert calibration is not None
+    calibration = model.learned_.calibration
+    assert isinstance(calibration, Calibration)
     assert calibration.positives >= module.FEWEST
     figures = calibration.reliability
     assert figures["brier"] < figures["brier_of_the_mean"]
@@ -181,16 +181,15 @@ def test_it_comes_back_from_disk(model: Tabular, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     kept = load_model(tmp_path / "model")
     assert isinstance(kept, Tabular)
-    assert kept.calibration_ == model.calibration_
+    assert kept.learned_.calibration == model.learned_.calibration
     assert json.loads((tmp_path / "model" / "learned.json").read_text())["calibration"]["positives"] > 0
 
 
 def test_without_enough_facts_there_is_none_and_a_reason(dataset: Dataset) -> None:
     learner = Tabular(walks=5_000, max_length=2)
     learner.fit(dataset.graph)
-    assert learner.calibration_ is None
-    assert "valid split" in learner.learned_["calibration"]["none_because"]
-    assert learner.calibration_for(dataset.graph) == learner.learned_["calibration"]["none_because"]
+    assert "valid split" in str(learner.learned_.calibration)
+    assert learner.calibration_for(dataset.graph) == learner.learned_.calibration
     few = dataset.valid.take(np.arange(5))
     found = calibrate(learner.search(), few, dataset.graph)
     assert isinstance(found, str)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Tabular, Triples, households, load_model, newsroom
 from stablerule.errors import OptionError
+from stablerule.reasoning import RuleReasoner
 from stablerule.reasoning import choosing as module
 from stablerule.reasoning.aggregation import Aggregation
-from stablerule.reasoning.choosing import Queries, choose_aggregation, split_valid
+from stablerule.reasoning.choosing import Choice, Queries, choose_aggregation, split_valid
 from stablerule.reasoning.evidence import COLUMNS, Examples
 from stablerule.reasoning.fitting import Weights, fit_weights, mean_reciprocal_rank, softmax_loss
 from stablerule.reasoning.search import Search
@@ -43,24 +44,28 @@ def model(world: Dataset) -> Tabular:
     return learner().fit(world.graph, world.valid)
 
 
+def choice_of(model: RuleReasoner) -> Choice:
+    assert model.learned_.choice is not None
+    return model.learned_.choice
+
+
 def test_the_choice_is_the_best_of_what_was_tried(model: Tabular) -> None:
-    choice, chosen = model.learned_["choice"], model.aggregation_
-    assert choice["chosen_on"] == "valid"
-    tried = choice["tried"]
+    choice, chosen = choice_of(model), choice_of(model).aggregation
+    assert choice.chosen_on == "valid"
+    tried = choice.tried
     assert {way["name"] for way in tried} == set(AGGREGATIONS)
     assert {way["by"] for way in tried} == {"confidence", "score"}
     assert all(0 < way["mrr"] <= 1 for way in tried)
     best = next(way for way in tried if way["mrr"] == max(other["mrr"] for other in tried))
     assert (chosen.name, chosen.by, chosen.top) == (best["name"], best["by"], best["top"])
-    assert 0 < choice["judged_queries"] < choice["fitted_queries"]
-    assert model.learned_["aggregation"] == chosen.to_json()
+    assert 0 < choice.judged < choice.fitted
 
 
 def test_the_mrr_of_the_choice_is_that_of_the_judged_queries(world: Dataset, model: Tabular) -> None:
     """All of valid judged by the fixed ways: near to the half that judged."""
     queries = Queries.both_ways(world.valid, world.graph.n_relations)
     known = Graph.build(Triples.concat(world.graph.triples, world.valid), world.vocabulary)
-    for way in model.learned_["choice"]["tried"]:
+    for way in choice_of(model).tried:
         if way["name"] != "learned":
             search = Search(encode_rules(model.rules, world.graph, way["by"]), aggregation_of(way))
             found = (1 / search.rank(*queries, known).form("realistic")).mean()
@@ -73,15 +78,15 @@ def aggregation_of(tried: dict[str, Any]) -> Aggregation:
 
 def test_the_same_seed_chooses_the_same(world: Dataset, model: Tabular) -> None:
     again = learner().fit(world.graph, world.valid)
-    assert again.aggregation_ == model.aggregation_
-    assert again.learned_["choice"] == model.learned_["choice"]
+    assert choice_of(again).aggregation == choice_of(model).aggregation
+    assert choice_of(again) == choice_of(model)
 
 
 def test_without_valid_training_facts_choose(world: Dataset) -> None:
     model = learner().fit(world.graph)
-    choice = model.learned_["choice"]
-    assert choice["chosen_on"] == "training facts, each hidden in turn"
-    assert {way["name"] for way in choice["tried"]} == set(AGGREGATIONS)
+    choice = choice_of(model)
+    assert choice.chosen_on == "training facts, each hidden in turn"
+    assert {way["name"] for way in choice.tried} == set(AGGREGATIONS)
     ranks = model.rank(world.test, graph=world.graph, known=world.graph)
     assert (1 / ranks.form("realistic")).mean() > 0.1
 
@@ -89,15 +94,15 @@ def test_without_valid_training_facts_choose(world: Dataset) -> None:
 @pytest.mark.parametrize("name", ["count", "noisy_or", "max_plus"])
 def test_an_aggregation_that_is_asked_for_is_not_chosen(world: Dataset, name: str) -> None:
     model = learner(aggregation=name, by="score", top=3).fit(world.graph, world.valid)
-    assert model.aggregation_ == Aggregation(name, by="score", top=3)  # type: ignore[arg-type]
-    assert model.learned_["choice"]["tried"] == []
+    assert choice_of(model).aggregation == Aggregation(name, by="score", top=3)  # type: ignore[arg-type]
+    assert choice_of(model).tried == ()
 
 
 def test_learned_is_fitted_when_it_is_asked_for(world: Dataset) -> None:
     model = learner(aggregation="learned").fit(world.graph, world.valid)
-    assert model.aggregation_.name == "learned"
-    assert {way["name"] for way in model.learned_["choice"]["tried"]} == {"learned"}
-    assert all(len(weights) == len(COLUMNS) for weights in model.aggregation_.weights.values())
+    assert choice_of(model).aggregation.name == "learned"
+    assert {way["name"] for way in choice_of(model).tried} == {"learned"}
+    assert all(len(weights) == len(COLUMNS) for weights in choice_of(model).aggregation.weights.values())
 
 
 @pytest.mark.parametrize("name", ["learned", "noisy_or"])
@@ -107,7 +112,7 @@ def test_a_model_that_was_kept_answers_the_same(world: Dataset, name: str, tmp_p
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
     assert isinstance(loaded, Tabular)
-    assert loaded.aggregation_ == model.aggregation_
+    assert choice_of(loaded).aggregation == choice_of(model).aggregation
     assert loaded.learned_ == model.learned_
     names = [(head, relation) for head, relation, _ in world.vocabulary.decode(world.test).rows()][:40]
     assert list(loaded.answer(names, graph=graph)) == list(model.answer(names, graph=graph))
@@ -146,24 +151,26 @@ def test_what_constants_say_can_be_left_out_of_evidence() -> None:
 def test_where_no_constant_is_known_chains_are_weighed_as_if_alone(world: Dataset) -> None:
     model = learner(aggregation="learned").fit(world.graph, world.valid)
     assert len(model.rules.filter(kind="constants"))
-    assert model.aggregation_.chain_weights
-    assert model.aggregation_.chain_weights != model.aggregation_.weights
-    assert model.search(world.graph).ways.aggregation == model.aggregation_
+    assert choice_of(model).aggregation.chain_weights
+    assert choice_of(model).aggregation.chain_weights != choice_of(model).aggregation.weights
+    assert model.search(world.graph).ways.aggregation == choice_of(model).aggregation
     used = model.search(elsewhere(world.graph)).ways.aggregation
-    assert used.weights == model.aggregation_.chain_weights
-    assert replace(used, weights=model.aggregation_.weights) == replace(model.aggregation_, chain_weights={})
+    assert used.weights == choice_of(model).aggregation.chain_weights
+    assert replace(used, weights=choice_of(model).aggregation.weights) == replace(
+        choice_of(model).aggregation, chain_weights={}
+    )
 
 
 def test_chains_have_no_weights_of_their_own_where_all_rules_are_chains(world: Dataset) -> None:
     model = learner(aggregation="learned", constants=False).fit(world.graph, world.valid)
-    assert not model.aggregation_.chain_weights
-    assert model.search(elsewhere(world.graph)).ways.aggregation == model.aggregation_
+    assert not choice_of(model).aggregation.chain_weights
+    assert model.search(elsewhere(world.graph)).ways.aggregation == choice_of(model).aggregation
 
 
 def test_a_model_from_before_there_were_weights_for_chains_is_read(model: Tabular) -> None:
-    kept = model.aggregation_.to_json()
+    kept = choice_of(model).aggregation.to_json()
     del kept["chain_weights"]
-    assert Aggregation.from_json(kept) == replace(model.aggregation_, chain_weights={})
+    assert Aggregation.from_json(kept) == replace(choice_of(model).aggregation, chain_weights={})
     assert Aggregation.from_json(kept).without_constants() == Aggregation.from_json(kept)
 
 
@@ -172,24 +179,23 @@ def test_too_few_facts_choose_nothing(asked: str) -> None:
     world = WORLDS["newsroom"]
     few = world.valid.take(np.arange(module.FEWEST_TO_CHOOSE // 2 - 1))
     model = learner(aggregation=asked).fit(world.graph, few)
-    assert model.aggregation_ == Aggregation("max_plus")
-    assert model.learned_["choice"]["tried"] == []
+    assert choice_of(model).aggregation == Aggregation("max_plus")
+    assert choice_of(model).tried == ()
 
 
 def test_what_was_not_chosen_is_said() -> None:
     graph = random_graph(0, entities=6, relations=2, count=10)
-    assert learner(walks=200, aggregation="count").fit(graph).learned_["choice"]["chosen_on"] == (
-        "nothing: it was asked for"
-    )
+    asked = learner(walks=200, aggregation="count").fit(graph)
+    assert choice_of(asked).chosen_on == "nothing: it was asked for"
     few = learner(walks=200, aggregation="learned").fit(graph)
-    assert few.aggregation_.name == "max_plus"
-    assert "queries are too few, it takes 60" in few.learned_["choice"]["chosen_on"]
+    assert choice_of(few).aggregation.name == "max_plus"
+    assert "queries are too few, it takes 60" in choice_of(few).chosen_on
 
 
 def test_a_tiny_graph_has_nothing_to_choose_by() -> None:
     graph = random_graph(0, entities=6, relations=2, count=10)
-    assert learner(walks=200).fit(graph).aggregation_ == Aggregation("max_plus")
-    assert learner(walks=200).fit(graph, Triples.empty()).aggregation_ == Aggregation("max_plus")
+    assert choice_of(learner(walks=200).fit(graph)).aggregation == Aggregation("max_plus")
+    assert choice_of(learner(walks=200).fit(graph, Triples.empty())).aggregation == Aggregation("max_plus")
 
 
 def test_a_relation_has_its_own_way_where_that_is_clearly_better() -> None:

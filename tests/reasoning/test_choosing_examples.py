@@ -8,14 +8,20 @@ import numpy as np
 import pytest
 
 from stablerule import Graph, Tabular, newsroom
+from stablerule.learning import fitting
 from stablerule.paths.examples import ExampleFacts
-from stablerule.reasoning import choosing, rule_reasoner
+from stablerule.reasoning import choosing
 from stablerule.reasoning.choosing import Choice, choose_aggregation
 from tests.paths.withholding import both_ways, some_facts
 
 DATASET = newsroom(people=400, valid=0.3, seed=0).dataset
 GRAPH = DATASET.graph
 LEARNER = Tabular(walks=20_000, rules_per_relation=30)
+
+
+def chosen_on(model: Tabular) -> str:
+    assert model.learned_.choice is not None
+    return model.learned_.choice.chosen_on
 
 
 @pytest.mark.parametrize("share", [0.01, 0.3])
@@ -32,10 +38,10 @@ def test_facts_that_choose_are_examples(share: float) -> None:
 def test_few_examples_choose_nothing_but_valid_does() -> None:
     few = GRAPH.triples.take(np.arange(0, 200, 10))
     model = LEARNER.fit(GRAPH, examples=few)
-    assert model.learned_["choice"]["chosen_on"] == "nothing: 40 queries are too few, it takes 60"
-    assert model.learned_["examples"] == 20
+    assert chosen_on(model) == "nothing: 40 queries are too few, it takes 60"
+    assert model.learned_.examples == 20
     model.fit(GRAPH, DATASET.valid, examples=few)
-    assert model.learned_["choice"]["chosen_on"] == "valid"
+    assert chosen_on(model) == "valid"
 
 
 def test_a_fact_that_is_withheld_is_no_rival(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +51,7 @@ def test_a_fact_that_is_withheld_is_no_rival(monkeypatch: pytest.MonkeyPatch) ->
         seen.append(known)
         return choose_aggregation(encode, graph, valid, known, **rest)
 
-    monkeypatch.setattr(rule_reasoner, "choose_aggregation", spy)
+    monkeypatch.setattr(fitting, "choose_aggregation", spy)
     model = Tabular(walks=20_000, rules_per_relation=30).fit(GRAPH, examples=some_facts(GRAPH, 1))
-    assert model.learned_["choice"]["chosen_on"] == "training facts, each hidden in turn"
+    assert chosen_on(model) == "training facts, each hidden in turn"
     assert [known.sha256 for known in seen] == [GRAPH.sha256]

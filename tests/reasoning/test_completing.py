@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Rule, Tabular, households, load
 from stablerule.errors import OptionError, UnknownRelation
+from stablerule.learning.options import Mining
 from stablerule.reasoning import completing
 from stablerule.reasoning.calibration import Calibration, Curve
 from stablerule.reasoning.completing import Completion, NewFact, Wanted, best_facts, complete
@@ -27,9 +29,9 @@ def dataset() -> Dataset:
 
 @pytest.fixture(scope="module")
 def model(dataset: Dataset) -> Tabular:
-    return Tabular(walks=30_000, seed=0, aggregation="max_plus", constant_support=3, per_constant=100).fit(
-        dataset.graph
-    )
+    return Tabular(
+        walks=30_000, seed=0, aggregation="max_plus", mining=Mining(constant_support=3, per_constant=100)
+    ).fit(dataset.graph)
 
 
 def everything(dataset: Dataset) -> Graph:
@@ -146,7 +148,7 @@ def test_a_rule_read_backwards_has_a_path() -> None:
 
     model = Tabular(walks=200).fit(dataset.graph)
     rules = RuleSet([(Rule("~home_of", ("born_in", "in")), {"support": 4, "body_count": 6})])
-    model.rules_, model._searchers = rules, {}
+    model = model.with_learned(model.learned_.with_rules(rules))
     found = list(complete(model.search(), relations=["home_of"], candidates="all"))
     assert [(fact.tail, fact.path) for fact in found] == [(f"p{i}", ("F", f"c{i}", f"p{i}")) for i in (4, 5)]
     assert found[0].rule == "home_of(Y, X) <- born_in(X, A), in(A, Y)"
@@ -193,7 +195,9 @@ def test_nobody_is_its_own_cousin() -> None:
     train += [(f"p{i}", "cousin_of", "zoe") for i in range(7)] + [("zoe", "cousin_of", f"p{i}") for i in range(7)]
     asked: Any = {"relations": ["cousin_of"], "candidates": "all", "domain": "all", "per_query": 100}
     for more in ([], [("eve", "cousin_of", "eve")]):
-        model = Tabular(walks=500, constant_support=1).fit(Dataset.from_names("cousins", train=[*train, *more]).graph)
+        model = Tabular(walks=500, mining=Mining(constant_support=1)).fit(
+            Dataset.from_names("cousins", train=[*train, *more]).graph
+        )
         found = [fact for fact in complete(model.search(), **asked) if fact.head == fact.tail]
         assert bool(found) == bool(more)
 
@@ -244,7 +248,7 @@ def test_a_model_completes_and_is_calibrated_only_where_it_learned(dataset: Data
     with pytest.raises(OptionError, match="Argument 'top' must be"):
         model.complete(top=0)  # at once
     calibrated = Tabular(walks=2000).fit(dataset.graph)
-    calibrated.calibration_ = CURVE
+    calibrated = calibrated.with_learned(replace(calibrated.learned_, calibration=CURVE))
     fewer = Graph.build(dataset.graph.triples.take(np.arange(dataset.graph.n_facts - 1)), dataset.vocabulary)
     for graph, there in ((None, True), (dataset.graph, True), (fewer, False)):
         facts = list(calibrated.complete(graph=graph, relations=["sibling_of"], top=5))

@@ -17,8 +17,10 @@ from stablerule.learning.constants import find_constant_rules
 from stablerule.paths.threads import in_threads
 from stablerule.reasoning import search as module
 from stablerule.reasoning.aggregation import Aggregation
+from stablerule.reasoning.choosing import Choice
 from stablerule.reasoning.evidence import COLUMNS, GATHERED
 from stablerule.reasoning.folder import DataMark, SavedModel
+from stablerule.reasoning.learned import Learned
 from stablerule.reasoning.search import Search
 from stablerule.reasoning.theory import encode_rules
 from tests.graph.parts import graph_of, ids
@@ -397,8 +399,8 @@ GRAPH = graph_of(FACTS)
 def reasoner(rules: RuleSet = RULES, way: Aggregation | None = None) -> Tabular:
     """A learner with rules that were not learned."""
     mark = DataMark("people", "", 0, 0, 0)
-    learned = {"aggregation": (way or Aggregation("count", by="score")).to_json()}
-    return Tabular.from_saved(SavedModel("tabular", {}, mark, rules, GRAPH.vocabulary, learned))
+    choice = Choice.fixed(way or Aggregation("count", by="score"), "it is given")
+    return Tabular.from_saved(SavedModel("tabular", {}, mark, GRAPH.vocabulary, Learned(rules, choice)))
 
 
 def ask(head: str, relation: str, k: int = 5, graph: Graph = GRAPH, **options: Any) -> list[tuple[str, float]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import nn
 
+from stablerule.baselines.epochs import Epochs
 from stablerule.baselines.path_network import Aggregation, Degrees, PathLayer, PathNetwork, PathReasoner, rows_at
 from stablerule.errors import OptionError
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from stablerule.baselines.neighbourhoods import Neighbourhoods
+
+TRAINING = Epochs(20, batch_size=32, learning_rate=0.005)
 
 
 class AStarNetwork(PathNetwork):
@@ -129,7 +132,8 @@ class AStarNet(PathReasoner):
 
     >>> from stablerule import households
     >>> dataset = households(families=2, seed=0).dataset
-    >>> model = AStarNet(size=8, layers=2, epochs=1, minutes=0.02).fit(dataset.graph, dataset.valid)
+    >>> learner = AStarNet.with_options({"size": 8, "layers": 2, "training.epochs": 1})
+    >>> model = learner.fit(dataset.graph, dataset.valid, minutes=0.02)
     >>> len(next(model.answer([(dataset.graph.vocabulary.entity_name(0), "child_of")], k=3)))
     3
     """
@@ -148,13 +152,7 @@ class AStarNet(PathReasoner):
         negatives: int | None = 32,
         temperature: float = 0.5,
         dropout: float = 0.0,
-        epochs: int = 20,
-        batch_size: int = 32,
-        learning_rate: float = 0.005,
-        patience: int | None = 5,
-        check_every: int = 1,
-        clip: float | None = None,
-        minutes: float | None = None,
+        training: Epochs = TRAINING,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -167,17 +165,12 @@ class AStarNet(PathReasoner):
         self.negatives = negatives
         self.temperature = temperature
         self.dropout = dropout
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.check_every = check_every
-        self.clip = clip
-        self.minutes = minutes
+        self.training = training
         self.device = device
         self.seed = seed
 
-    def _build(self, entities: int, relations: int) -> AStarNetwork:
+    def build(self, entities: int, relations: int) -> AStarNetwork:
+        """Make the network."""
         return AStarNetwork(
             self.size,
             self.layers,

@@ -9,9 +9,11 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from stablerule.baselines.epochs import OLD_EPOCHS, Epochs
 from stablerule.baselines.flows import Flow, total
 from stablerule.baselines.neighbourhoods import Neighbourhoods
-from stablerule.baselines.neural import NeuralReasoner, Scorer
+from stablerule.baselines.network_reasoner import Scorer
+from stablerule.baselines.neural import NeuralReasoner
 from stablerule.errors import OptionError
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 Composition = Literal["subtract", "multiply", "correlate"]
 Decoder = Literal["distmult", "conve"]
+TRAINING = Epochs(200, batch_size=256, learning_rate=0.001, check_every=5)
 
 
 def compose(entities: Tensor, relations: Tensor, how: Composition) -> Tensor:
@@ -199,19 +202,21 @@ class CompGCN(NeuralReasoner):
 
     loss: "softmax" is the cross-entropy of the answer among all entities, where `spare_known` leaves other known
     answers out; "bce" asks for all known answers at once, as the authors do. hide_asked: leaves the facts of a batch
-    out of the graph, so that no answer is heard before it is asked for; the authors do not.
+    out of the graph, so that no answer is heard before it is asked for; the authors do not. training: see `Epochs`.
 
     What differs: the loss, since a softmax learns better and faster on small graphs; and after the filters of
     ConvE, a row is normalised by itself, so that a batch may be a single query.
 
     >>> from stablerule import households
     >>> dataset = households(families=2, seed=0).dataset
-    >>> model = CompGCN(size=8, epochs=3, minutes=0.05).fit(dataset.graph, dataset.valid)
+    >>> learner = CompGCN.with_options({"size": 8, "training.epochs": 3})
+    >>> model = learner.fit(dataset.graph, dataset.valid, minutes=0.05)
     >>> len(next(model.answer([(dataset.graph.vocabulary.entity_name(0), "child_of")], k=3)))
     3
     """
 
     method: ClassVar[str] = "compgcn"
+    old_names: ClassVar[dict[str, str]] = OLD_EPOCHS
 
     def __init__(
         self,
@@ -224,12 +229,7 @@ class CompGCN(NeuralReasoner):
         spare_known: bool = False,
         dropout: float = 0.3,
         hide_asked: bool = True,
-        epochs: int = 200,
-        batch_size: int = 256,
-        learning_rate: float = 0.001,
-        patience: int | None = 5,
-        check_every: int = 5,
-        minutes: float | None = None,
+        training: Epochs = TRAINING,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -241,16 +241,12 @@ class CompGCN(NeuralReasoner):
         self.spare_known = spare_known
         self.dropout = dropout
         self.hide_asked = hide_asked
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.check_every = check_every
-        self.minutes = minutes
+        self.training = training
         self.device = device
         self.seed = seed
 
-    def _build(self, entities: int, relations: int) -> CompGCNNetwork:
+    def build(self, entities: int, relations: int) -> CompGCNNetwork:
+        """Make the network."""
         return CompGCNNetwork(
             entities,
             relations,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
 from stablerule.baselines.embedding import EmbeddingReasoner, Objective, Products, complex_moduli
+from stablerule.baselines.epochs import Epochs
 from stablerule.errors import OptionError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+TRAINING = Epochs(200, batch_size=512, learning_rate=0.1, optimizer="adagrad", check_every=5)
 
 
 class ComplExNetwork(Products):
@@ -34,11 +37,12 @@ class ComplEx(EmbeddingReasoner):
 
     size: complex numbers in a row, so twice as many parameters. negatives: rivals that are drawn for a batch; None is
     all entities. n3: weight of the cubes. dropout: share of the product of head and relation that is left out while
-    learning. deviation: of the first values; large ones never find their way.
+    learning. deviation: of the first values; large ones never find their way. training: see `Epochs`.
 
     >>> from stablerule import Dataset
     >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
-    >>> model = ComplEx(size=8, epochs=30).fit(Dataset.from_names("trip", train=facts).graph)
+    >>> learner = ComplEx.with_options({"size": 8, "training.epochs": 30})
+    >>> model = learner.fit(Dataset.from_names("trip", train=facts).graph)
     >>> [answer.entity for answer in next(model.answer([("Bonn", "in")], k=1))]
     ['Germany']
     """
@@ -53,13 +57,7 @@ class ComplEx(EmbeddingReasoner):
         n3: float = 0.01,
         dropout: float = 0.0,
         deviation: float = 0.01,
-        optimizer: Literal["adam", "adagrad"] = "adagrad",
-        epochs: int = 200,
-        batch_size: int = 512,
-        learning_rate: float = 0.1,
-        patience: int | None = 5,
-        check_every: int = 5,
-        minutes: float | None = None,
+        training: Epochs = TRAINING,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -68,17 +66,12 @@ class ComplEx(EmbeddingReasoner):
         self.n3 = n3
         self.dropout = dropout
         self.deviation = deviation
-        self.optimizer = optimizer
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.check_every = check_every
-        self.minutes = minutes
+        self.training = training
         self.device = device
         self.seed = seed
 
-    def _build(self, entities: int, relations: int) -> ComplExNetwork:
+    def build(self, entities: int, relations: int) -> ComplExNetwork:
+        """Make the network."""
         told = Objective(negatives=self.negatives, n3=self.n3, dropout=self.dropout)
         return ComplExNetwork(self._table(entities, 2 * self.size), self._table(2 * relations, 2 * self.size), told)
 

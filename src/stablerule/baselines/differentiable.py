@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 import torch
 
 from stablerule.baselines.attention_rules import make_rules
-from stablerule.baselines.neural import NeuralReasoner, Scorer
+from stablerule.baselines.epochs import OLD_EPOCHS
+from stablerule.baselines.network_reasoner import Scorer
+from stablerule.baselines.neural import NeuralReasoner, fit_network
 from stablerule.baselines.score_search import ScoreSearch
 from stablerule.baselines.spreading import Spreading
 from stablerule.errors import OptionError
 from stablerule.learning.plan import budget_within
+from stablerule.reasoning import Learned
 from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.search import Search
 from stablerule.reasoning.theory import encode_rules
@@ -23,9 +26,7 @@ if TYPE_CHECKING:
 
     from stablerule.baselines.edges import Edges
     from stablerule.graph import Graph, Triples
-    from stablerule.paths.examples import ExampleFacts
-    from stablerule.reasoning.deadline import Deadline
-    from stablerule.reasoning.folder import SavedModel
+    from stablerule.reasoning.learned import Lesson
 
 MEASURE_BUDGET = 1e9  # edges that rules are measured along
 LONGEST = 6
@@ -65,60 +66,46 @@ class DifferentiableReasoner(NeuralReasoner):
     """
 
     network_: AttentionScorer
-    rules_: RuleSet
-    inductive = True
+    old_names: ClassVar[dict[str, str]] = OLD_EPOCHS
+    inductive: ClassVar[bool] = True
 
     max_length: int
     rules_per_relation: int
     min_weight: float
 
-    def _fit(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> None:
-        super()._fit(graph, valid, examples, deadline)
-        with torch.no_grad():
-            attention = self.network_.attention(torch.arange(2 * graph.n_relations, device=self.device))
-        operators, memory = (part.double().cpu().numpy() for part in attention)
-        self.rules_ = make_rules(
-            graph,
-            operators,
-            memory,
-            examples=examples,
-            least=self.min_weight,
-            most=self.rules_per_relation,
-            budget=budget_within(deadline, MEASURE_BUDGET),
-            seed=self.seed,
-        )
+    def fit(
+        self,
+        graph: Graph,
+        valid: Triples | None = None,
+        *,
+        examples: Triples | None = None,
+        minutes: float | None = None,
+    ) -> Self:
+        """Train the attention on a graph, and read it as rules; `valid` says when it is at its best."""
+        lesson = self._begin(graph, valid, examples, minutes)
+        network, course = fit_network(lesson, self)
+        self.network_ = cast("AttentionScorer", network)
+        rules = extract_rules(lesson, self, self.network_)
+        return self._end(lesson, Learned(rules=rules, course=course))
 
     def _searcher(self, graph: Graph) -> ScoreSearch:
         # What no mass reaches is no answer, and mass is a share already.
         return ScoreSearch(
-            graph,
-            self._score_on(graph),
-            name=self.method,
-            most=1.0,
-            floor=0.0,
-            at_most=self.scores_at_once,
-            rules=self._rules_on(graph),
+            graph, self._score_on(graph), name=self.method, most=1.0, floor=0.0, rules=self._rules_on(graph)
         )
 
     @property
     def rules(self) -> RuleSet:
         """The attention as rules."""
         self._check_fitted()
-        return self.rules_
+        return RuleSet() if self.learned_.rules is None else self.learned_.rules
 
     def search(self, graph: Graph | None = None) -> Search:
         """Give the rules, made ready for a graph: what explains answers."""
         return self._rules_on(self.searcher(graph).graph)
 
     def _rules_on(self, graph: Graph) -> Search:
-        return Search(encode_rules(self.rules_, graph, "score"), Aggregation("count", by="score"))
-
-    def _kept_rules(self) -> RuleSet:
-        return self.rules_
-
-    def _take_up(self, saved: SavedModel) -> None:
-        super()._take_up(saved)
-        self.rules_ = RuleSet() if saved.rules is None else saved.rules
+        return Search(encode_rules(self.rules, graph, "score"), Aggregation("count", by="score"))
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -128,6 +115,24 @@ class DifferentiableReasoner(NeuralReasoner):
             raise OptionError(f"Argument 'max_length' of {name} must be at most {LONGEST}, got {self.max_length}.")
         if not 0 <= self.min_weight <= 1:
             raise OptionError(f"Argument 'min_weight' of {name} must be between 0 and 1, got {self.min_weight}.")
+
+
+def extract_rules(lesson: Lesson, o: DifferentiableReasoner, network: AttentionScorer) -> RuleSet:
+    """Read the attention of a trained network as rules, and measure them on the graph."""
+    graph = lesson.graph
+    with torch.no_grad():
+        attention = network.attention(torch.arange(2 * graph.n_relations, device=o.device))
+    operators, memory = (part.double().cpu().numpy() for part in attention)
+    return make_rules(
+        graph,
+        operators,
+        memory,
+        examples=lesson.examples,
+        least=o.min_weight,
+        most=o.rules_per_relation,
+        budget=budget_within(lesson.budget, MEASURE_BUDGET),
+        seed=o.seed,
+    )
 
 
 def repeated_queries(relations: Tensor, end: int, length: int) -> Tensor:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from stablerule.baselines.embedding import EmbeddingReasoner, Objective, Products
+from stablerule.baselines.epochs import Epochs
 from stablerule.errors import OptionError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+TRAINING = Epochs(200, batch_size=512, learning_rate=0.1, optimizer="adagrad", check_every=5)
 
 
 class DistMultNetwork(Products):
@@ -29,10 +32,12 @@ class DistMult(EmbeddingReasoner):
     size: numbers in a row. negatives: rivals that are drawn for a batch; None is all entities.
     n3: weight of the cubes of the numbers that a fact uses, against learning by heart. dropout: share of the product of
     head and relation that is left out while learning. deviation: of the first values; large ones never find their way.
+    training: see `Epochs`.
 
     >>> from stablerule import Dataset
     >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
-    >>> model = DistMult(size=8, epochs=30).fit(Dataset.from_names("trip", train=facts).graph)
+    >>> learner = DistMult.with_options({"size": 8, "training.epochs": 30})
+    >>> model = learner.fit(Dataset.from_names("trip", train=facts).graph)
     >>> [answer.entity for answer in next(model.answer([("Bonn", "in")], k=1))]
     ['Germany']
     """
@@ -47,13 +52,7 @@ class DistMult(EmbeddingReasoner):
         n3: float = 0.01,
         dropout: float = 0.0,
         deviation: float = 0.01,
-        optimizer: Literal["adam", "adagrad"] = "adagrad",
-        epochs: int = 200,
-        batch_size: int = 512,
-        learning_rate: float = 0.1,
-        patience: int | None = 5,
-        check_every: int = 5,
-        minutes: float | None = None,
+        training: Epochs = TRAINING,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -62,17 +61,12 @@ class DistMult(EmbeddingReasoner):
         self.n3 = n3
         self.dropout = dropout
         self.deviation = deviation
-        self.optimizer = optimizer
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.check_every = check_every
-        self.minutes = minutes
+        self.training = training
         self.device = device
         self.seed = seed
 
-    def _build(self, entities: int, relations: int) -> DistMultNetwork:
+    def build(self, entities: int, relations: int) -> DistMultNetwork:
+        """Make the network."""
         told = Objective(negatives=self.negatives, n3=self.n3, dropout=self.dropout)
         return DistMultNetwork(self._table(entities, self.size), self._table(2 * relations, self.size), told)
 

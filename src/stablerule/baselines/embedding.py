@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, dropout, embedding, logsigmoid
 from torch.utils.checkpoint import checkpoint
 
-from stablerule.baselines.neural import NeuralReasoner, Scorer
+from stablerule.baselines.epochs import OLD_EPOCHS
+from stablerule.baselines.network_reasoner import Scorer
+from stablerule.baselines.neural import NeuralReasoner
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -172,15 +174,11 @@ def complex_moduli(rows: Tensor) -> Tensor:
 class EmbeddingReasoner(NeuralReasoner):
     """A learner of embeddings; the options below are declared by each."""
 
+    old_names: ClassVar[dict[str, str]] = OLD_EPOCHS
+
     size: int
     deviation: float
-    optimizer: Literal["adam", "adagrad"]
     negatives: int | None
-
-    def _optimizer(self, network: Scorer) -> torch.optim.Optimizer:
-        if self.optimizer == "adam":
-            return super()._optimizer(network)
-        return torch.optim.Adagrad(network.parameters(), lr=self.learning_rate, fused=self._fused)
 
     def _table(self, rows: int, width: int) -> Tensor:
         return torch.randn(rows, width) * self.deviation

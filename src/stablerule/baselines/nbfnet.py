@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import nn
 
+from stablerule.baselines.epochs import Epochs
 from stablerule.baselines.path_network import Aggregation, Degrees, PathLayer, PathNetwork, PathReasoner, rows_at
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from stablerule.baselines.neighbourhoods import Neighbourhoods, Passage
+
+TRAINING = Epochs(20, batch_size=32, learning_rate=0.005)
 
 
 class NBFNetNetwork(PathNetwork):
@@ -69,12 +72,13 @@ class NBFNet(PathReasoner):
     not among the rivals.
 
     layers, size: how long paths may be, and the numbers of a state. aggregation: "pna", or "sum", which is twice as
-    fast. temperature: below 1, hard negatives count the more. Queries that do not fit into memory at once are worked
-    on part by part.
+    fast. temperature: below 1, hard negatives count the more. training: see `Epochs`. Queries that do not fit into
+    memory at once are worked on part by part.
 
     >>> from stablerule import households
     >>> dataset = households(families=2, seed=0).dataset
-    >>> model = NBFNet(size=8, layers=2, epochs=1, minutes=0.02).fit(dataset.graph, dataset.valid)
+    >>> learner = NBFNet.with_options({"size": 8, "layers": 2, "training.epochs": 1})
+    >>> model = learner.fit(dataset.graph, dataset.valid, minutes=0.02)
     >>> len(next(model.answer([(dataset.graph.vocabulary.entity_name(0), "child_of")], k=3)))
     3
     """
@@ -90,13 +94,7 @@ class NBFNet(PathReasoner):
         negatives: int | None = 32,
         temperature: float = 0.5,
         dropout: float = 0.0,
-        epochs: int = 20,
-        batch_size: int = 32,
-        learning_rate: float = 0.005,
-        patience: int | None = 5,
-        check_every: int = 1,
-        clip: float | None = None,
-        minutes: float | None = None,
+        training: Epochs = TRAINING,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -106,17 +104,12 @@ class NBFNet(PathReasoner):
         self.negatives = negatives
         self.temperature = temperature
         self.dropout = dropout
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.check_every = check_every
-        self.clip = clip
-        self.minutes = minutes
+        self.training = training
         self.device = device
         self.seed = seed
 
-    def _build(self, entities: int, relations: int) -> NBFNetNetwork:
+    def build(self, entities: int, relations: int) -> NBFNetNetwork:
+        """Make the network."""
         return NBFNetNetwork(
             self.size, self.layers, relations, self.aggregation, self.dropout, self.negatives, self.temperature
         )

@@ -3,29 +3,52 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
-from stablerule.baselines.path_learner import PathLearner
+from stablerule.baselines.chains import PILOT_WALKS, check_rate, measure_best, plan_chains, sample_chains
 from stablerule.errors import OptionError
 from stablerule.learning.batches import Pool
 from stablerule.learning.extraction import score_bodies
+from stablerule.learning.fitting import finish
 from stablerule.learning.network import RuleNetwork, Selector, Tables, head_probabilities
+from stablerule.learning.options import Training, check_at_least
 from stablerule.learning.plan import duration
-from stablerule.learning.training import TrainingOptions, cross_entropy, train
-from stablerule.reasoning.aggregation import Aggregation
+from stablerule.learning.training import check_device, cross_entropy, train
+from stablerule.reasoning import RuleReasoner
 from stablerule.rules import RuleSet
-from stablerule.samples import sample_rules
+from stablerule.samples import check_lengths, sample_rules
 
 if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples
-    from stablerule.paths.examples import ExampleFacts
-    from stablerule.reasoning.aggregation import AggregationName
-    from stablerule.reasoning.deadline import Deadline
+    from stablerule.reasoning import Learned
+    from stablerule.reasoning.learned import Lesson
 
-PILOT_WALKS = 40_000
+HELD_OUT = 0.05  # of the samples, to judge when to stop
+
+
+@dataclass(frozen=True)
+class CompositionTraining:
+    """How the network of NCRL learns.
+
+    size: numbers of an embedding. steps: batches for each length. batch_size: samples in a batch. learning_rate: None
+    is that of the variant. patience: looks at held-out samples without a gain before a length ends; None takes all
+    steps, and holds no samples out.
+    """
+
+    size: int = 128
+    steps: int = 1500
+    batch_size: int = 5000
+    learning_rate: float | None = None
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("size", "steps", "batch_size", "patience"):
+            check_at_least(1, name, getattr(self, name))
+        check_rate("learning_rate", self.learning_rate)
 
 
 class Variant(NamedTuple):
@@ -78,10 +101,11 @@ class NCRLNetwork(RuleNetwork):
         return torch.cat([Z @ tables.keys.T, own], dim=1)
 
 
-class NCRL(PathLearner):
+class NCRL(RuleReasoner):
     """Learns P(head relation | body) by merging a body, pair by pair, into one relation (Cheng et al. 2023).
 
-    Body lengths are learned one after the other, `steps` batches each; the best bodies of each relation are its rules.
+    Body lengths are learned one after the other, `training.steps` batches each; the best bodies of each relation are
+    its rules.
 
     `faithful` does as the published code: the scorer that chooses a pair is never trained, for "the largest" has no
     gradient; bodies begin at length 2; only walks that never closed are negative; the rate is tiny; and an answer's
@@ -90,16 +114,20 @@ class NCRL(PathLearner):
     learns at a rate that gets somewhere, falling to nothing, and lets valid facts choose the aggregation.
     Both walk and answer as this package does, with distinct entities along a path, and know no constants.
 
-    learning_rate: None is that of the variant. aggregation: "auto" is what the variant does.
+    aggregation: "auto" is what the variant does. training: see `CompositionTraining`.
 
     >>> from stablerule import households
     >>> dataset = households(families=5, seed=0).dataset
-    >>> model = NCRL(walks=20_000, steps=40, batch_size=500, size=16).fit(dataset.graph, dataset.valid)
+    >>> training = CompositionTraining(size=16, steps=40, batch_size=500)
+    >>> model = NCRL(walks=20_000, training=training).fit(dataset.graph, dataset.valid)
     >>> len(model.rules.filter(head_relation="grandparent_of")) > 10
     True
     """
 
     method: ClassVar[str] = "ncrl"
+    old_names: ClassVar[dict[str, str]] = {
+        name: f"training.{name}" for name in CompositionTraining.__dataclass_fields__
+    }
 
     def __init__(
         self,
@@ -107,110 +135,106 @@ class NCRL(PathLearner):
         variant: Literal["fixed", "faithful"] = "fixed",
         max_length: int = 3,
         walks: int | None = None,
-        size: int = 128,
-        steps: int = 1500,
-        batch_size: int = 5000,
-        learning_rate: float | None = None,
-        patience: int | None = None,
         rules_per_relation: int = 200,
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
-        minutes: float | None = None,
+        training: CompositionTraining = CompositionTraining(),
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
         self.variant = variant
         self.max_length = max_length
         self.walks = walks
-        self.size = size
-        self.steps = steps
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.patience = patience
         self.rules_per_relation = rules_per_relation
         self.aggregation = aggregation
         self.by = by
         self.top = top
-        self.minutes = minutes
+        self.training = training
         self.device = device
         self.seed = seed
 
-    @property
-    def min_length(self) -> int:  # type: ignore[override]  # it follows from the variant
-        """The length of the shortest bodies."""
-        return VARIANTS[self.variant].min_length
+    def fit(
+        self,
+        graph: Graph,
+        valid: Triples | None = None,
+        *,
+        examples: Triples | None = None,
+        minutes: float | None = None,
+    ) -> Self:
+        """Learn from a graph; `valid` chooses the aggregation and calibrates."""
+        lesson = self._begin(graph, valid, examples, minutes)
+        return self._end(lesson, fit_ncrl(lesson, self))
 
-    @property
-    def negatives(self) -> Literal["open", "paper"]:  # type: ignore[override]
-        """Which open walks are negative."""
-        return VARIANTS[self.variant].negatives
-
-    def plan_lines(self, graph: Graph) -> list[str]:
+    def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
         """Say what `fit` would do on a graph, and what it would cost, by doing one step."""
         self.check_options()
-        samples = sample_rules(graph, PILOT_WALKS, max_length=self.max_length, min_length=self.min_length)
-        stages, then = self.max_length - self.min_length + 1, []
+        usual, o, then = VARIANTS[self.variant], self.training, []
+        samples = sample_rules(graph, PILOT_WALKS, max_length=self.max_length, min_length=usual.min_length)
+        steps = o.steps * (self.max_length - usual.min_length + 1)
         if samples.n_bodies:
             pool = Pool(samples, tuple(range(1, samples.max_length + 1)), self.device)
-            network, batch = self._network(graph), pool.draw(self.batch_size, (self.seed,))
+            network, batch = make_network(graph, self), pool.draw(o.batch_size, (self.seed,))
             began = time.perf_counter()
             loss = cross_entropy(network.forward_mixed(batch.bodies)[1], batch, torch.ones(len(batch.bodies)))
             loss.backward()  # type: ignore[no-untyped-call]
-            seconds = (time.perf_counter() - began) * self.steps * stages
-            then = [f"{self.steps * stages:,} steps of {self.batch_size:,} samples, about {duration(seconds)}"]
-        return self._plan_walks(graph, *then)
-
-    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> RuleSet:
-        samples = self._sample(graph, examples, deadline)
-        self.learned_ = {"samples": samples.n_samples, "bodies": samples.n_bodies, "interrupted": False}
-        if not samples.n_bodies:  # every walk came back to where it began
-            return RuleSet()
-        network = self._network(graph)
-        progress = train(network, samples, self._training_options(), None, deadline)
-        self.learned_ |= {
-            "seconds": progress.seconds,
-            "interrupted": progress.interrupted,
-            "steps": progress.steps,
-            "checks": progress.checks,
-        }
-        scored = score_bodies(samples, lambda bodies: head_probabilities(network, bodies, self.device), None)
-        return self._best_rules(graph, samples, scored, examples, deadline)
-
-    def _network(self, graph: Graph) -> NCRLNetwork:
-        generator = torch.Generator().manual_seed(self.seed)
-        selector = VARIANTS[self.variant].selector
-        return NCRLNetwork(graph.n_relations, self.size, selector=selector, generator=generator)
-
-    def _training_options(self) -> TrainingOptions:
-        usual = VARIANTS[self.variant]
-        return TrainingOptions(
-            steps=self.steps,
-            batch_size=self.batch_size,
-            learning_rate=usual.learning_rate if self.learning_rate is None else self.learning_rate,
-            weights=None,
-            decay=usual.decay,
-            order="lengths",
-            held_out=0.0 if self.patience is None else 0.05,
-            patience=self.patience,
-            device=self.device,
-            seed=self.seed,
-        )
-
-    def _asked_aggregation(self) -> AggregationName | None:
-        return "count" if self._as_published() else super()._asked_aggregation()
-
-    def _fixed_aggregation(self) -> Aggregation:
-        return Aggregation("count", by="score") if self._as_published() else super()._fixed_aggregation()
-
-    def _as_published(self) -> bool:
-        return self.variant == "faithful" and self.aggregation == "auto"
+            seconds = (time.perf_counter() - began) * steps
+            then = [f"{steps:,} steps of {o.batch_size:,} samples, about {duration(seconds)}"]
+        return plan_chains(graph, self, *then, minutes=minutes)
 
     def _check_options(self) -> None:
+        super()._check_options()
         if self.variant == "faithful" and self.max_length < 2:
             raise OptionError(
                 f"Argument 'max_length' of NCRL must be at least 2 for 'faithful', got {self.max_length}."
             )
-        super()._check_options()
-        self._at_least(1, "size", "steps", "batch_size", "patience")
-        self._check_rate("learning_rate")
+        check_lengths(VARIANTS[self.variant].min_length, self.max_length)
+        self._at_least(1, "walks", "rules_per_relation")
+        check_device(self.device)
+
+
+def fit_ncrl(lesson: Lesson, o: NCRL) -> Learned:
+    """Learn rules from sampled paths with the network, length after length, without weights."""
+    usual = VARIANTS[o.variant]
+    # The published code adds up paths times score, whatever else answers better.
+    weighing = o
+    if o.variant == "faithful" and o.aggregation == "auto":
+        weighing = NCRL(aggregation="count", by="score", seed=o.seed)
+
+    # 1. sample: (body, head relation) pairs from walks
+    samples = sample_chains(lesson, o, min_length=usual.min_length, negatives=usual.negatives)
+    if not samples.n_bodies:  # every walk came back to where it began
+        return finish(lesson, weighing, RuleSet(), samples=samples.n_samples, bodies=0)
+
+    # 2. train: P(head relation | body)
+    network = make_network(lesson.graph, o)
+    course = train(network, samples, choose_training(o), None, o.seed, o.device, budget=lesson.budget)
+
+    # 3. extract the best bodies of each relation, by the network alone, and 4. measure them on the graph
+    scored = score_bodies(samples, lambda bodies: head_probabilities(network, bodies, o.device), None)
+    rules = measure_best(lesson, o, samples, scored)
+
+    # 5. choose how rules that fire become one score, 6. calibrate
+    return finish(lesson, weighing, rules, samples=samples.n_samples, bodies=samples.n_bodies, course=course)
+
+
+def make_network(graph: Graph, o: NCRL) -> NCRLNetwork:
+    """Make the network that a learner begins with."""
+    first_values = torch.Generator().manual_seed(o.seed)
+    selector = VARIANTS[o.variant].selector
+    return NCRLNetwork(graph.n_relations, o.training.size, selector=selector, generator=first_values)
+
+
+def choose_training(o: NCRL) -> Training:
+    """Say what the training loop of this package does for a variant."""
+    usual, t = VARIANTS[o.variant], o.training
+    return Training(
+        size=t.size,
+        steps=t.steps,
+        batch_size=t.batch_size,
+        learning_rate=usual.learning_rate if t.learning_rate is None else t.learning_rate,
+        decay=usual.decay,
+        order="lengths",
+        held_out=0.0 if t.patience is None else HELD_OUT,
+        patience=t.patience,
+    )

@@ -13,9 +13,12 @@ from stablerule.baselines.differentiable import (
     repeated_queries,
     without_staying,
 )
+from stablerule.baselines.epochs import Epochs
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+TRAINING = Epochs(10, batch_size=64, learning_rate=0.001, clip=5.0, patience=3)
 
 
 class NeuralLP(DifferentiableReasoner):
@@ -34,7 +37,8 @@ class NeuralLP(DifferentiableReasoner):
     >>> facts = [(a, "parent_of", b) for a, b, _ in families] + [(b, "parent_of", c) for _, b, c in families]
     >>> facts += [(a, "grandparent_of", c) for a, _, c in families]
     >>> graph = Dataset.from_names("families", train=facts).graph
-    >>> model = NeuralLP(max_length=2, size=16, batch_size=4, learning_rate=0.05, patience=None).fit(graph)
+    >>> training = Epochs(10, batch_size=4, learning_rate=0.05, patience=None)
+    >>> model = NeuralLP(max_length=2, size=16, training=training).fit(graph)
     >>> print(model.rules.filter(head_relation="grandparent_of")[0].rule)
     grandparent_of(X, Y) <- parent_of(X, A), parent_of(A, Y)
     """
@@ -46,33 +50,22 @@ class NeuralLP(DifferentiableReasoner):
         *,
         max_length: int = 3,
         size: int = 128,
-        epochs: int = 10,
-        batch_size: int = 64,
-        learning_rate: float = 0.001,
-        clip: float | None = 5.0,
-        patience: int | None = 3,
-        check_every: int = 1,
         rules_per_relation: int = 100,
         min_weight: float = 0.01,
-        minutes: float | None = None,
+        training: Epochs = TRAINING,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
         self.max_length = max_length
         self.size = size
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.clip = clip
-        self.patience = patience
-        self.check_every = check_every
         self.rules_per_relation = rules_per_relation
         self.min_weight = min_weight
-        self.minutes = minutes
+        self.training = training
         self.device = device
         self.seed = seed
 
-    def _build(self, entities: int, relations: int) -> NeuralLPNetwork:
+    def build(self, entities: int, relations: int) -> NeuralLPNetwork:
+        """Make the network."""
         return NeuralLPNetwork(relations, self.max_length, self.size)
 
     def _check_options(self) -> None:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import torch
 from torch import nn
 from torch.autograd import Function
 from torch.nn import functional
 
+from stablerule.baselines.epochs import OLD_EPOCHS
 from stablerule.baselines.flows import extremes, total
 from stablerule.baselines.neighbourhoods import Neighbourhoods
-from stablerule.baselines.neural import NeuralReasoner, Scorer
+from stablerule.baselines.network_reasoner import Scorer
+from stablerule.baselines.neural import MOST_JUDGED, NeuralReasoner, fit_network
 from stablerule.errors import OptionError
+from stablerule.reasoning import Learned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
     from stablerule.baselines.edges import Edges
     from stablerule.baselines.neighbourhoods import Passage
-    from stablerule.graph import Graph
+    from stablerule.graph import Graph, Triples
 
 Aggregation = Literal["pna", "sum"]
 BYTES_AT_ONCE = 1 << 29  # of a layer: more queries than fit are worked on part by part
@@ -206,7 +209,8 @@ class _Known(Function):
 class PathReasoner(NeuralReasoner):
     """A learner whose network is one of paths; the options below are declared by each."""
 
-    inductive = True
+    old_names: ClassVar[dict[str, str]] = OLD_EPOCHS
+    inductive: ClassVar[bool] = True
 
     size: int
     layers: int
@@ -215,9 +219,20 @@ class PathReasoner(NeuralReasoner):
     temperature: float
     dropout: float
 
-    def _most_judged(self, graph: Graph) -> int:
-        # To answer costs a good part of what it costs to learn: few of the facts, and on large graphs still fewer.
-        return max(50, min(1000, graph.n_facts // 10, EDGES_TO_JUDGE // graph.n_facts))
+    def fit(
+        self,
+        graph: Graph,
+        valid: Triples | None = None,
+        *,
+        examples: Triples | None = None,
+        minutes: float | None = None,
+    ) -> Self:
+        """Train the network on a graph; `valid`, or some facts that are held out, say when it is at its best."""
+        lesson = self._begin(graph, valid, examples, minutes)
+        # To answer costs a good part of what it costs to learn: few facts judge, and on large graphs still fewer.
+        judged = max(50, min(MOST_JUDGED, graph.n_facts // 10, EDGES_TO_JUDGE // graph.n_facts))
+        self.network_, course = fit_network(lesson, self, most_judged=judged)
+        return self._end(lesson, Learned(course=course))
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from stablerule.baselines.score_search import ScoreSearch
-from stablerule.reasoning import Reasoner
+from stablerule.reasoning import Learned, Reasoner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph, Triples
-    from stablerule.paths.examples import ExampleFacts
-    from stablerule.reasoning.deadline import Deadline
 
 
 class Popularity(Reasoner):
@@ -32,12 +30,20 @@ class Popularity(Reasoner):
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed  # it decides nothing: every learner has one
 
-    def plan_lines(self, graph: Graph) -> list[str]:
+    def fit(
+        self,
+        graph: Graph,
+        valid: Triples | None = None,
+        *,
+        examples: Triples | None = None,
+        minutes: float | None = None,
+    ) -> Self:
+        """Take the graph as it is."""
+        return self._end(self._begin(graph, valid, examples, minutes), Learned())
+
+    def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
         """Say what `fit` would do."""
         return [f"counts the facts of {graph.n_relations:,} relations by their ends"]
-
-    def _fit(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> None:
-        pass
 
     def _searcher(self, graph: Graph) -> ScoreSearch:
         def score(heads: NDArray[np.int64], relations: NDArray[np.int64]) -> NDArray[np.float64]:

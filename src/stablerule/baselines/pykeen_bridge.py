@@ -8,18 +8,19 @@ import time
 import warnings
 from contextlib import contextmanager, suppress
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 import torch
 
-from stablerule.baselines.epochs import BestSoFar, Course
-from stablerule.baselines.neural import NeuralReasoner, Scorer
+from stablerule.baselines.epochs import OLD_EPOCHS, BestSoFar, Epochs
+from stablerule.baselines.network_reasoner import NetworkReasoner, Scorer, load_state, read_tensors
+from stablerule.baselines.neural import TRAINING_SHARE, judge_network, part_facts, plan_epochs
 from stablerule.errors import InputError, MissingExtra, OptionError, closest, listed
 from stablerule.learning.interrupting import interrupt_later
-from stablerule.learning.plan import duration
 from stablerule.progress import progress_bar
-from stablerule.reasoning.folder import NETWORK
+from stablerule.reasoning import Learned
+from stablerule.reasoning.learned import Course
 
 try:
     from pykeen.models import Model, model_resolver
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
     from stablerule.baselines.edges import Edges
     from stablerule.graph import Graph, Triples
-    from stablerule.reasoning.deadline import Deadline
     from stablerule.reasoning.folder import SavedModel
+    from stablerule.reasoning.learned import Lesson
 
 NEED_MORE = {  # than the facts of a graph
     "ComplExLiteral": "numbers about entities",
@@ -59,6 +60,7 @@ KINDS: dict[str, type[Model]] = {
 }
 NEED_INVERSES, MAKE_INVERSES = {"CompGCN", "NodePiece"}, {"RGCN"}  # the second makes them itself
 NUMBERS_AT_ONCE = 1 << 24  # that a model may compute for scores, about a row of its size for each: 64 MB
+TRAINING = Epochs(200, batch_size=256, learning_rate=0.003, check_every=5)
 
 
 class PykeenScorer(Scorer):
@@ -97,12 +99,18 @@ class _Enough(Exception):
 class _Watch(TrainingCallback):
     """Judges PyKEEN's loop after its epochs as our own loop does, and ends it in time."""
 
-    def __init__(self, best: BestSoFar, course: Course, told: Pykeen, out_of_time: Callable[[], str | None]) -> None:
+    def __init__(
+        self,
+        best: BestSoFar,
+        course: Course,
+        o: Epochs,
+        interrupted: Callable[[], bool],
+        advance: Callable[[int, str], None],
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._best, self._course, self._told, self._out_of_time = best, course, told, out_of_time
+        self._best, self._course, self._o, self._interrupted, self._advance = best, course, o, interrupted, advance
         self._losses: list[float] = []
         self._began = time.perf_counter()
-        self.advance: Callable[..., None] = lambda *_: None
 
     def on_batch(self, epoch: int, batch: Any, batch_loss: float, **_: Any) -> None:
         """Note the loss."""
@@ -110,9 +118,8 @@ class _Watch(TrainingCallback):
 
     def post_batch(self, epoch: int, batch: Any, **_: Any) -> None:
         """End in the middle of an epoch if there is no time left."""
-        why = self._out_of_time()
-        if why is not None:
-            self._course.ended_by = why
+        if self._best.out_of_time or self._interrupted():
+            self._best.end("minutes" if self._best.out_of_time else "interrupt")
             self._end_epoch()
             self._best.look()
             raise _Enough
@@ -120,12 +127,11 @@ class _Watch(TrainingCallback):
     def post_epoch(self, epoch: int, epoch_loss: float, **_: Any) -> None:
         """Judge the model where it is due."""
         self._end_epoch()
-        if epoch % self._told.check_every == 0 or epoch == self._told.epochs:
+        if epoch % self._o.check_every == 0 or epoch == self._o.epochs:
             self._best.look()
-        mrr = max(self._course.best_mrr, 0)
-        self.advance(1, f"epoch {epoch}  loss {epoch_loss:.3f}  valid MRR {mrr:.3f}")
-        if self._told.patience is not None and self._best.without_gain >= self._told.patience:
-            self._course.ended_by = "patience"
+        self._advance(1, f"epoch {epoch}  loss {epoch_loss:.3f}  valid MRR {self._course.best_mrr or 0:.3f}")
+        if self._o.patience is not None and self._best.without_gain >= self._o.patience:
+            self._best.end("patience")
             raise _Enough
 
     def _end_epoch(self) -> None:
@@ -134,7 +140,7 @@ class _Watch(TrainingCallback):
         self._losses.clear()
 
 
-class Pykeen(NeuralReasoner):
+class Pykeen(NetworkReasoner):
     """Runs a model of the package PyKEEN, by its name there, with PyKEEN's own training loop.
 
     Splits, seed, early stopping on valid facts, the budget of minutes, ranks and the saved folder are ours.
@@ -142,19 +148,21 @@ class Pykeen(NeuralReasoner):
     loop: "slcwa" draws `negatives` wrong facts for each right one, from both ends; "lcwa" scores all tails of a (head,
         relation), with inverse relations for the heads.
     model_options: more arguments of the model, such as {"loss": "nssa"}; values must be plain, to be kept as JSON.
+    training: see `Epochs`.
 
     Models that need more than the facts of a graph are left out. PyKEEN sets global seeds; here it does not.
 
     >>> from stablerule import Dataset
     >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
-    >>> model = Pykeen(model="TransE", size=8, epochs=2).fit(Dataset.from_names("trip", train=facts).graph)
+    >>> learner = Pykeen.with_options({"model": "TransE", "size": 8, "training.epochs": 2})
+    >>> model = learner.fit(Dataset.from_names("trip", train=facts).graph)
     >>> len(next(model.answer([("Paris", "in")], k=3)))
     3
     """
 
     method: ClassVar[str] = "pykeen"
+    old_names: ClassVar[dict[str, str]] = OLD_EPOCHS
     network_: PykeenScorer
-    facts_: Tensor  # (n, 3)
 
     def __init__(
         self,
@@ -164,12 +172,7 @@ class Pykeen(NeuralReasoner):
         loop: Literal["slcwa", "lcwa"] = "slcwa",
         negatives: int = 32,
         model_options: dict[str, Any] | None = None,
-        epochs: int = 200,
-        batch_size: int = 256,
-        learning_rate: float = 0.003,
-        patience: int | None = 5,
-        check_every: int = 5,
-        minutes: float | None = None,
+        training: Epochs = TRAINING,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -178,87 +181,49 @@ class Pykeen(NeuralReasoner):
         self.loop = loop
         self.negatives = negatives
         self.model_options = model_options
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.check_every = check_every
-        self.minutes = minutes
+        self.training = training
         self.device = device
         self.seed = seed
 
-    def plan_lines(self, graph: Graph) -> list[str]:
+    def fit(
+        self,
+        graph: Graph,
+        valid: Triples | None = None,
+        *,
+        examples: Triples | None = None,
+        minutes: float | None = None,
+    ) -> Self:
+        """Train the model on a graph; `valid`, or some facts that are held out, say when it is at its best."""
+        lesson = self._begin(graph, valid, examples, minutes)
+        self.network_, course = fit_pykeen(lesson, self)
+        return self._end(lesson, Learned(course=course))
+
+    def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
         """Say what `fit` would do on a graph, and what it would cost, by doing a few batches."""
         self.check_options()
-        facts = _rows(graph.triples)
+        facts = torch.from_numpy(np.array(graph.triples.rows, np.int32))
         with torch.random.fork_rng(devices=[]), _quiet(), TemporaryDirectory() as folder:
             torch.manual_seed(self.seed)
-            model = self._model(facts, graph.n_entities, graph.n_relations).to(self.device)
-            factory, size = self._factory(facts, model), self._batch_size(facts)
+            model = self.make_model(facts, graph.n_entities, graph.n_relations).to(self.device)
+            factory, size = make_factory(facts, model), self.batch_size_for(facts)
             for _ in range(2):  # the first time, much is made ready
                 began = time.perf_counter()
-                self._loop(model, factory).train(
+                self.make_loop(model, factory).train(
                     factory, batch_size=size, only_size_probing=True, checkpoint_directory=folder, pin_memory=False
                 )
             seconds = (time.perf_counter() - began) / 2
         batches = -(-self._examples(facts) // size)
-        most = "" if self.minutes is None else f", {self.minutes:g} minutes at most"
         return [
             f"{type(model).__name__} of PyKEEN, {model.num_parameters:,} parameters",
-            f"up to {self.epochs:,} epochs of {batches:,} batches, about {duration(batches * seconds)} each{most}",
+            plan_epochs(self.training.epochs, batches, batches * seconds, minutes),
         ]
 
-    def _look_at(self, edges: Edges) -> None:
-        rows = torch.stack([edges.heads, edges.relations, edges.tails], dim=1)
-        self.facts_ = rows[edges.relations < edges.n_relations].to("cpu", torch.int32)
-
-    def _build(self, entities: int, relations: int) -> PykeenScorer:
-        with _quiet():
-            return PykeenScorer(self._model(self.facts_, entities, relations), self.facts_, self.size)
-
-    def _train(
-        self, network: Scorer, queries: Tensor, edges: Edges, judge: Callable[[], float], deadline: Deadline
-    ) -> Course:
-        model = cast("PykeenScorer", network).model
-        facts = queries[: len(queries) // 2]
-        factory = self._factory(facts, model)
-        course, began = Course(), time.perf_counter()
-        with (
-            progress_bar("learning", self.epochs) as advance,
-            interrupt_later() as interrupted,
-            TemporaryDirectory() as folder,  # it makes one in the home folder otherwise
-            _quiet(),
-        ):
-            best = BestSoFar(network, judge, course, deadline)
-            watch = _Watch(
-                best, course, self, lambda: "minutes" if best.out_of_time else "interrupt" if interrupted() else None
-            )
-            watch.advance = advance
-            try:
-                with suppress(_Enough):
-                    self._loop(model, factory).train(
-                        factory,
-                        num_epochs=self.epochs,
-                        batch_size=self._batch_size(facts),
-                        use_tqdm=False,
-                        checkpoint_directory=folder,
-                        callbacks=watch,
-                        pin_memory=False,
-                    )
-            except (ValueError, NonFiniteLossError, NoTrainingBatchError) as error:
-                raise InputError(f"PyKEEN can't train {self.model} with these options: {error}") from error
-            best.restore()
-            model.post_parameter_update()  # what it had computed from other values is forgotten
-        course.seconds = time.perf_counter() - began
-        return course
-
-    def _take_up(self, saved: SavedModel) -> None:
-        from safetensors import safe_open  # noqa: PLC0415
-
-        if saved.folder is not None:
-            with safe_open(saved.folder / NETWORK, "pt") as file:
-                self.facts_ = file.get_tensor("facts")
-        super()._take_up(saved)
+    def _load_own(self, saved: SavedModel) -> None:
+        tensors = read_tensors(saved)
+        facts = torch.from_numpy(tensors["facts"])
+        with torch.random.fork_rng(devices=[]), _quiet():  # its starting values are replaced at once
+            self.network_ = self.build(facts, saved.data.entities, saved.data.relations)
+        load_state(self.network_, tensors, self.device)
 
     def _kind(self) -> type[Model]:
         by_lower = {name.lower(): kind for name, kind in KINDS.items()}
@@ -275,7 +240,12 @@ class Pykeen(NeuralReasoner):
         name = self._kind().__name__
         return name not in MAKE_INVERSES and (self.loop == "lcwa" or name in NEED_INVERSES)
 
-    def _model(self, facts: Tensor, entities: int, relations: int) -> Model:
+    def build(self, facts: Tensor, entities: int, relations: int) -> PykeenScorer:
+        """Make the network, with starting values from torch's own generator."""
+        return PykeenScorer(self.make_model(facts, entities, relations), facts, self.size)
+
+    def make_model(self, facts: Tensor, entities: int, relations: int) -> Model:
+        """Make the model of PyKEEN for facts (n, 3)."""
         factory = CoreTriplesFactory(
             mapped_triples=facts.long(),
             num_entities=entities,
@@ -288,20 +258,13 @@ class Pykeen(NeuralReasoner):
         except (TypeError, ValueError, LookupError, AssertionError) as error:
             raise OptionError(f"PyKEEN can't make {self.model} of {given!r}: {error}") from error
 
-    def _factory(self, facts: Tensor, model: Model) -> CoreTriplesFactory:
-        return CoreTriplesFactory(
-            mapped_triples=facts.long().cpu(),
-            num_entities=model.num_entities,
-            num_relations=model.num_real_relations,
-            create_inverse_triples=model.use_inverse_triples,
-        )
-
-    def _loop(self, model: Model, factory: CoreTriplesFactory) -> TrainingLoop[Any]:
+    def make_loop(self, model: Model, factory: CoreTriplesFactory) -> TrainingLoop[Any]:
+        """Make PyKEEN's own training loop."""
         shared: dict[str, Any] = {
             "model": model,
             "triples_factory": factory,
-            "optimizer": "adam",
-            "optimizer_kwargs": {"lr": self.learning_rate},
+            "optimizer": self.training.optimizer,
+            "optimizer_kwargs": {"lr": self.training.learning_rate},
             "automatic_memory_optimization": False,
         }
         if self.loop == "lcwa":
@@ -317,9 +280,9 @@ class Pykeen(NeuralReasoner):
             return len(facts) * len(sides)
         return sum(len(np.unique(facts[:, side].cpu().numpy(), axis=0)) for side in sides)
 
-    def _batch_size(self, facts: Tensor) -> int:
+    def batch_size_for(self, facts: Tensor) -> int:
         """Not more than there is: a model with batch normalisation leaves an incomplete batch out."""
-        return min(self.batch_size, self._examples(facts))
+        return min(self.training.batch_size, self._examples(facts))
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -333,8 +296,59 @@ class Pykeen(NeuralReasoner):
             ) from error
 
 
-def _rows(facts: Triples) -> Tensor:
-    return torch.from_numpy(np.array(facts.rows, np.int32))
+def fit_pykeen(lesson: Lesson, o: Pykeen) -> tuple[PykeenScorer, Course]:
+    """Train a model of PyKEEN by its own loop; it ends as it was when the judging facts liked it best."""
+    graph = lesson.graph
+    # 1. facts that teach, and facts that judge; messages run along the facts that do not judge
+    taught = part_facts(lesson, o)
+    edges = taught.edges
+    rows = torch.stack([edges.heads, edges.relations, edges.tails], dim=1)
+    heard = rows[edges.relations < edges.n_relations].to("cpu", torch.int32)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
+        torch.manual_seed(o.seed)
+        # 2. build
+        with _quiet():
+            network = o.build(heard, graph.n_entities, graph.n_relations).to(o.device)
+        # 3. train, epoch by epoch
+        course, began = Course(ended_by="epochs"), time.perf_counter()
+        facts, model = taught.queries[: len(taught.queries) // 2], network.model
+        factory = make_factory(facts, model)
+        with (
+            progress_bar("learning", o.training.epochs) as advance,
+            interrupt_later() as interrupted,
+            TemporaryDirectory() as folder,  # it makes one in the home folder otherwise
+            _quiet(),
+        ):
+            budget = lesson.budget.part(TRAINING_SHARE)
+            best = BestSoFar(network, lambda: judge_network(network, taught, o.device), course, budget)
+            try:
+                with suppress(_Enough):
+                    o.make_loop(model, factory).train(
+                        factory,
+                        num_epochs=o.training.epochs,
+                        batch_size=o.batch_size_for(facts),
+                        use_tqdm=False,
+                        checkpoint_directory=folder,
+                        callbacks=_Watch(best, course, o.training, interrupted, advance),
+                        gradient_clipping_max_norm=o.training.clip,
+                        pin_memory=False,
+                    )
+            except (ValueError, NonFiniteLossError, NoTrainingBatchError) as error:
+                raise InputError(f"PyKEEN can't train {o.model} with these options: {error}") from error
+            best.restore()
+            model.post_parameter_update()  # what it had computed from other values is forgotten
+        course.seconds = time.perf_counter() - began
+    return network, course
+
+
+def make_factory(facts: Tensor, model: Model) -> CoreTriplesFactory:
+    """Give facts (n, 3) the form that a model of PyKEEN learns from."""
+    return CoreTriplesFactory(
+        mapped_triples=facts.long().cpu(),
+        num_entities=model.num_entities,
+        num_relations=model.num_real_relations,
+        create_inverse_triples=model.use_inverse_triples,
+    )
 
 
 @contextmanager

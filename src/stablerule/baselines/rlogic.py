@@ -3,32 +3,55 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from stablerule.baselines.path_learner import PathLearner
+from stablerule.baselines.chains import PILOT_WALKS, check_rate, measure_best, plan_chains, sample_chains
 from stablerule.baselines.steps import run_steps
 from stablerule.learning.batches import Batch, Pool
 from stablerule.learning.extraction import score_bodies
+from stablerule.learning.fitting import finish
 from stablerule.learning.interrupting import interrupt_later
+from stablerule.learning.options import check_at_least
 from stablerule.learning.plan import duration
-from stablerule.learning.training import TRAINING_SHARE
+from stablerule.learning.training import TRAINING_SHARE, check_device
+from stablerule.reasoning import RuleReasoner
+from stablerule.reasoning.learned import Course
 from stablerule.rules import RuleSet
-from stablerule.samples import sample_rules
+from stablerule.samples import check_lengths, sample_rules
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph, Triples
     from stablerule.graph.triples import Ids
-    from stablerule.paths.examples import ExampleFacts
-    from stablerule.reasoning.deadline import Deadline
+    from stablerule.reasoning import Learned
+    from stablerule.reasoning.learned import Lesson
     from stablerule.samples import RuleSamples
 
-PILOT_WALKS = 40_000
+
+@dataclass(frozen=True)
+class ReadingTraining:
+    """How the network of RLogic learns.
+
+    size: numbers of an embedding. steps: batches. batch_size: samples in a batch. learning_rate: with `decay` it falls
+    to nothing over the steps.
+    """
+
+    size: int = 128
+    steps: int = 2000
+    batch_size: int = 1000
+    learning_rate: float = 0.01
+    decay: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("size", "steps", "batch_size"):
+            check_at_least(1, name, getattr(self, name))
+        check_rate("learning_rate", self.learning_rate)
 
 
 class RLogicNetwork(nn.Module):
@@ -87,22 +110,24 @@ class RLogicNetwork(nn.Module):
         return -total / batch.counts.sum()
 
 
-class RLogic(PathLearner):
+class RLogic(RuleReasoner):
     """Learns P(head relation | body) by reading a body from left to right (Cheng et al. 2022).
 
     The best bodies of each relation by that score are its rules. The paper has rules of length 2 and more:
     `min_length=2` does as it does; the default has those of length 1 too, without which no inverse or equal relation
     is found. Samples, statistics and answers are those of this package: a path's entities are distinct, every
     open path is a sample of NEG, and valid facts choose the aggregation. Rules with constants are no part of it.
+    training: see `ReadingTraining`.
 
     >>> from stablerule import households
     >>> dataset = households(families=5, seed=0).dataset
-    >>> model = RLogic(walks=20_000, steps=60, size=16).fit(dataset.graph, dataset.valid)
+    >>> model = RLogic(walks=20_000, training=ReadingTraining(size=16, steps=60)).fit(dataset.graph, dataset.valid)
     >>> len(model.rules.filter(head_relation="grandparent_of")) > 10
     True
     """
 
     method: ClassVar[str] = "rlogic"
+    old_names: ClassVar[dict[str, str]] = {name: f"training.{name}" for name in ReadingTraining.__dataclass_fields__}
 
     def __init__(
         self,
@@ -110,88 +135,104 @@ class RLogic(PathLearner):
         max_length: int = 3,
         min_length: int = 1,
         walks: int | None = None,
-        size: int = 128,
-        steps: int = 2000,
-        batch_size: int = 1000,
-        learning_rate: float = 0.01,
-        decay: bool = True,
         rules_per_relation: int = 200,
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
-        minutes: float | None = None,
+        training: ReadingTraining = ReadingTraining(),
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
         self.max_length = max_length
         self.min_length = min_length
         self.walks = walks
-        self.size = size
-        self.steps = steps
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.decay = decay
         self.rules_per_relation = rules_per_relation
         self.aggregation = aggregation
         self.by = by
         self.top = top
-        self.minutes = minutes
+        self.training = training
         self.device = device
         self.seed = seed
 
-    def plan_lines(self, graph: Graph) -> list[str]:
+    def fit(
+        self,
+        graph: Graph,
+        valid: Triples | None = None,
+        *,
+        examples: Triples | None = None,
+        minutes: float | None = None,
+    ) -> Self:
+        """Learn from a graph; `valid` chooses the aggregation and calibrates."""
+        lesson = self._begin(graph, valid, examples, minutes)
+        return self._end(lesson, fit_rlogic(lesson, self))
+
+    def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
         """Say what `fit` would do on a graph, and what it would cost, by doing one step."""
         self.check_options()
-        samples, then = sample_rules(graph, PILOT_WALKS, max_length=self.max_length, min_length=self.min_length), []
+        o, then = self.training, []
+        samples = sample_rules(graph, PILOT_WALKS, max_length=self.max_length, min_length=self.min_length)
         if samples.n_bodies:
             with torch.random.fork_rng(devices=[]):
-                network = RLogicNetwork(graph.n_relations, self.size).to(self.device)
-            batch = _pool(samples, self.device).draw(self.batch_size, (self.seed,))
+                network = RLogicNetwork(graph.n_relations, o.size).to(self.device)
+            batch = pool_all(samples, self.device).draw(o.batch_size, (self.seed,))
             began = time.perf_counter()
             network.loss(batch).backward()  # type: ignore[no-untyped-call]
-            seconds = (time.perf_counter() - began) * self.steps
-            then = [f"{self.steps:,} steps of {self.batch_size:,} samples, about {duration(seconds)}"]
-        return self._plan_walks(graph, *then)
-
-    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> RuleSet:
-        samples = self._sample(graph, examples, deadline)
-        self.learned_ = {"samples": samples.n_samples, "bodies": samples.n_bodies, "interrupted": False}
-        if not samples.n_bodies:  # every walk came back to where it began
-            return RuleSet()
-        network = self._train(graph, samples, deadline)
-
-        def score(bodies: Ids) -> NDArray[np.float64]:
-            with torch.no_grad():
-                _, logits = network(torch.from_numpy(bodies.astype(np.int64)).to(self.device))
-                found: NDArray[np.float64] = logits.double().softmax(1).cpu().numpy()
-                return found
-
-        return self._best_rules(graph, samples, score_bodies(samples, score, None), examples, deadline)
-
-    def _train(self, graph: Graph, samples: RuleSamples, deadline: Deadline) -> RLogicNetwork:
-        with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
-            torch.manual_seed(self.seed)
-            network = RLogicNetwork(graph.n_relations, self.size).to(self.device)
-        pool, training, began = _pool(samples, self.device), deadline.part(TRAINING_SHARE), time.perf_counter()
-        with interrupt_later() as interrupted:
-            losses = run_steps(
-                "learning",
-                network,
-                lambda step: network.loss(pool.draw(self.batch_size, (self.seed, step))),
-                steps=self.steps,
-                learning_rate=self.learning_rate,
-                decay=self.decay,
-                stopped=lambda: training.passed or interrupted(),
-            )
-            self.learned_["interrupted"] = interrupted()
-        self.learned_ |= {"losses": losses, "seconds": time.perf_counter() - began}
-        return network
+            seconds = (time.perf_counter() - began) * o.steps
+            then = [f"{o.steps:,} steps of {o.batch_size:,} samples, about {duration(seconds)}"]
+        return plan_chains(graph, self, *then, minutes=minutes)
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(1, "size", "steps", "batch_size")
-        self._check_rate("learning_rate")
+        check_lengths(self.min_length, self.max_length)
+        self._at_least(1, "walks", "rules_per_relation")
+        check_device(self.device)
 
 
-def _pool(samples: RuleSamples, device: str) -> Pool:
+def fit_rlogic(lesson: Lesson, o: RLogic) -> Learned:
+    """Learn rules from sampled paths with the network."""
+    # 1. sample: (body, head relation) pairs from walks
+    samples = sample_chains(lesson, o, min_length=o.min_length)
+    if not samples.n_bodies:  # every walk came back to where it began
+        return finish(lesson, o, RuleSet(), samples=samples.n_samples, bodies=0)
+
+    # 2. train: P(body) and P(head relation | body)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
+        torch.manual_seed(o.seed)
+        network = RLogicNetwork(lesson.graph.n_relations, o.training.size).to(o.device)
+    course = train_network(network, samples, lesson, o)
+
+    # 3. extract the best bodies of each relation, by the network alone, and 4. measure them on the graph
+    def score(bodies: Ids) -> NDArray[np.float64]:
+        with torch.no_grad():
+            _, logits = network(torch.from_numpy(bodies.astype(np.int64)).to(o.device))
+            found: NDArray[np.float64] = logits.double().softmax(1).cpu().numpy()
+            return found
+
+    rules = measure_best(lesson, o, samples, score_bodies(samples, score, None))
+
+    # 5. choose how rules that fire become one score, 6. calibrate
+    return finish(lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies, course=course)
+
+
+def train_network(network: RLogicNetwork, samples: RuleSamples, lesson: Lesson, o: RLogic) -> Course:
+    """Train the network in place, as long as the budget allows."""
+    pool, t, began = pool_all(samples, o.device), o.training, time.perf_counter()
+    time_for_it = lesson.budget.part(TRAINING_SHARE)
+    with interrupt_later() as interrupted:
+        losses = run_steps(
+            "learning",
+            network,
+            lambda step: network.loss(pool.draw(t.batch_size, (o.seed, step))),
+            steps=t.steps,
+            learning_rate=t.learning_rate,
+            decay=t.decay,
+            stopped=lambda: time_for_it.passed or interrupted(),
+        )
+        ended_by = "interrupt" if interrupted() else "itself"
+    seconds = time.perf_counter() - began
+    return Course(steps=[{"loss": loss} for loss in losses], ended_by=ended_by, seconds=seconds)
+
+
+def pool_all(samples: RuleSamples, device: str) -> Pool:
+    """Pool the samples of all lengths."""
     return Pool(samples, tuple(range(1, samples.max_length + 1)), device)

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import torch
 
 from stablerule.baselines.embedding import Distances, EmbeddingReasoner, Objective, complex_moduli, sums_of_moduli
+from stablerule.baselines.epochs import Epochs
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+TRAINING = Epochs(200, batch_size=512, learning_rate=0.003, check_every=5)
 
 
 class RotatENetwork(Distances):
@@ -41,11 +44,12 @@ class RotatE(EmbeddingReasoner):
     size: complex numbers in a row of an entity, angles in one of a relation.
     negatives: rivals that are drawn for a batch, the same for all of its queries; None is all entities.
     margin, temperature: of loss="margin": right scores above -margin, wrong ones below; how much hard rivals weigh.
-    deviation: of the first values of entities; relations begin anywhere on the circle.
+    deviation: of the first values of entities; relations begin anywhere on the circle. training: see `Epochs`.
 
     >>> from stablerule import Dataset
     >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
-    >>> model = RotatE(size=8, epochs=30).fit(Dataset.from_names("trip", train=facts).graph)
+    >>> learner = RotatE.with_options({"size": 8, "training.epochs": 30})
+    >>> model = learner.fit(Dataset.from_names("trip", train=facts).graph)
     >>> [answer.entity for answer in next(model.answer([("Bonn", "in")], k=1))]
     ['Germany']
     """
@@ -62,13 +66,7 @@ class RotatE(EmbeddingReasoner):
         margin: float = 9.0,
         temperature: float = 1.0,
         deviation: float = 0.1,
-        optimizer: Literal["adam", "adagrad"] = "adam",
-        epochs: int = 200,
-        batch_size: int = 512,
-        learning_rate: float = 0.003,
-        patience: int | None = 5,
-        check_every: int = 5,
-        minutes: float | None = None,
+        training: Epochs = TRAINING,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -79,17 +77,12 @@ class RotatE(EmbeddingReasoner):
         self.margin = margin
         self.temperature = temperature
         self.deviation = deviation
-        self.optimizer = optimizer
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.check_every = check_every
-        self.minutes = minutes
+        self.training = training
         self.device = device
         self.seed = seed
 
-    def _build(self, entities: int, relations: int) -> RotatENetwork:
+    def build(self, entities: int, relations: int) -> RotatENetwork:
+        """Make the network."""
         told = Objective(self.negatives, self.loss, self.margin, self.temperature)
         angles = (2 * torch.rand(2 * relations, self.size) - 1) * math.pi
         return RotatENetwork(self._table(entities, 2 * self.size), angles, told, self.norm)

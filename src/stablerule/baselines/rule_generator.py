@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from stablerule.baselines.rule_worth import Written
+from stablerule.baselines.steps import run_steps
+from stablerule.progress import progress_bar
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
     State = tuple[Tensor, Tensor]
+
+OVERSAMPLING = 5  # bodies written for each one that is wanted: many are the same
+RULES_A_STEP = 1000  # that the generator learns from
+ROWS = 20_000  # bodies written at once
 
 
 class RuleGenerator(nn.Module):
@@ -93,3 +106,69 @@ class RuleGenerator(nn.Module):
         itself = (found[:, 0] == head) & (found[:, 1:] < 0).all(1)
         order = log_p.masked_fill(itself, -torch.inf).argsort(descending=True, stable=True)
         return found[order[: min(k, int((~itself).sum()))]]
+
+    @property
+    def device(self) -> torch.device:
+        """Where it works."""
+        return self.relations.weight.device
+
+
+def teach(
+    generator: RuleGenerator,
+    rules: Written,
+    weights: NDArray[np.float64],
+    *,
+    steps: int,
+    rate: float,
+    seed: tuple[int, ...],
+    stopped: Callable[[], bool],
+) -> list[float]:
+    """Train a generator on rules drawn by their weights (n,), as many for each head relation; returns the losses."""
+    totals = np.bincount(rules.heads, weights, generator.end)[rules.heads]
+    cumulative = np.cumsum(np.where(totals > 0, weights / np.maximum(totals, 1e-300), 0))
+    if not steps or not len(cumulative) or cumulative[-1] <= 0:
+        return []
+    heads, bodies = (torch.from_numpy(column.astype(np.int64)).to(generator.device) for column in rules)
+
+    def loss(step: int) -> Tensor:
+        picked = np.random.default_rng((*seed, step)).random(RULES_A_STEP) * cumulative[-1]
+        places = np.minimum(np.searchsorted(cumulative, picked, side="right"), len(cumulative) - 1)
+        rows, counts = np.unique(places, return_counts=True)
+        which = torch.from_numpy(rows).to(generator.device)
+        log_p = generator.log_p(heads[which], bodies[which])
+        return -(torch.from_numpy(counts).to(log_p) * log_p).sum() / RULES_A_STEP
+
+    what = "learning to write rules"
+    return run_steps(what, generator, loss, steps=steps, learning_rate=rate, decay=False, stopped=stopped)
+
+
+def write_rules(generator: RuleGenerator, relations: NDArray[np.int64], count: int, random: torch.Generator) -> Written:
+    """Let a generator write different rules for each relation, so many or as many as it has to give."""
+    heads = torch.from_numpy(np.repeat(relations, OVERSAMPLING * count)).to(generator.device)
+    bodies = torch.cat([generator.sample(some, random) for some in torch.split(heads, ROWS)]).cpu().numpy()
+    rows = np.column_stack([heads.cpu().numpy(), bodies])
+    _, first = np.unique(rows, axis=0, return_index=True)
+    rows = rows[np.sort(first)]  # by head relation, and those of one in the order in which they were written
+    place = np.arange(len(rows)) - np.searchsorted(rows[:, 0], rows[:, 0])
+    rows = rows[place < count]
+    return Written.of(rows[:, 0], rows[:, 1:])
+
+
+def log_probabilities(generator: RuleGenerator, rules: Written) -> NDArray[np.float64]:
+    """Return log P(body | head relation) (n,) of written rules."""
+    columns = (torch.split(torch.from_numpy(column.astype(np.int64)).to(generator.device), ROWS) for column in rules)
+    with torch.no_grad():
+        parts = [generator.log_p(heads, bodies) for heads, bodies in zip(*columns, strict=True)]
+    found: NDArray[np.float64] = torch.cat(parts).double().cpu().numpy()
+    return found
+
+
+def find_likeliest(generator: RuleGenerator, relations: NDArray[np.int64], count: int) -> Written:
+    """Search the likeliest rules of each relation."""
+    found = []
+    with progress_bar("searching rules", len(relations)) as advance:
+        for relation in relations.tolist():
+            bodies = generator.best(relation, count).cpu().numpy()
+            found.append((np.full(len(bodies), relation), bodies))
+            advance(1)
+    return Written.of(*(np.concatenate(column) for column in zip(*found, strict=True)))

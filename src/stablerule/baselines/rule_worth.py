@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
     from stablerule.paths.examples import ExampleFacts
-    from stablerule.reasoning.deadline import Deadline
+    from stablerule.reasoning.budget import Budget
     from stablerule.reasoning.theory import Theory
 
     Stopped = Callable[[], bool]
@@ -69,7 +69,7 @@ class Lessons(NamedTuple):
 
 
 def weigh_rules(
-    graph: Graph, rules: Written, examples: ExampleFacts, lessons: Lessons, deadline: Deadline, interrupted: Stopped
+    graph: Graph, rules: Written, examples: ExampleFacts, lessons: Lessons, budget: Budget, interrupted: Stopped
 ) -> Worth:
     """Learn what rules are worth, relation by relation, in threads.
 
@@ -83,14 +83,14 @@ def weigh_rules(
             work = school.work[waiting]
             share = work / work[::-1].cumsum()[::-1]  # of a relation among those from it on
             parts = zip(waiting.tolist(), np.minimum(1.0, available_cores() * share).tolist(), strict=True)
-            in_threads(lambda own: school.teach(own[0], deadline, own[1]), parts)
+            in_threads(lambda own: school.teach(own[0], budget, own[1]), parts)
             left = waiting[school.epochs[waiting] < lessons.epochs]
             advance(len(waiting) - len(left), f"loss {school.loss:.3f}")
             waiting = left
-            if interrupted() or deadline.left <= 0:
+            if interrupted() or budget.left <= 0:
                 break
     if len(waiting):
-        deadline.cut()
+        budget.cut()
     return school.worth()
 
 
@@ -128,13 +128,13 @@ class _School:
         bias = np.stack([one.bias for one in self.predictors]).astype(np.float32)
         return Worth(weights, self.influence, bias, self.loss)
 
-    def teach(self, relation: int, deadline: Deadline, share: float) -> None:
+    def teach(self, relation: int, budget: Budget, share: float) -> None:
         """Let the predictor of one relation learn for its share of the time, from the epoch on that it has reached."""
         lessons, predictor, began = self.lessons, self.predictors[relation], int(self.epochs[relation])
-        late = deadline.left <= 0
+        late = budget.left <= 0
         if late and began:
             return
-        part = deadline.part(share)
+        part = budget.part(share)
         heads, tails = self.examples.facts.facts(relation)
         random = np.random.default_rng((*lessons.seed, relation))
         some = random.permutation(len(heads))[: FEW_QUERIES if late else lessons.most_queries]

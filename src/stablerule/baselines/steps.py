@@ -1,4 +1,4 @@
-"""A number of steps of Adam, which the deadline or Ctrl-C may cut short."""
+"""A number of steps of Adam, which the time budget or Ctrl-C may cut short."""
 
 from __future__ import annotations
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from stablerule.baselines.embedding import Distances, EmbeddingReasoner, Objective
+from stablerule.baselines.epochs import Epochs
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+TRAINING = Epochs(200, batch_size=512, learning_rate=0.003, check_every=5)
 
 
 class TransENetwork(Distances):
@@ -28,11 +31,12 @@ class TransE(EmbeddingReasoner):
     size: numbers in a row. norm: 1 is the sum of differences, 2 their length, which one matrix product gives.
     negatives: rivals that are drawn for a batch, the same for all of its queries; None is all entities.
     margin, temperature: of loss="margin": right scores above -margin, wrong ones below; how much hard rivals weigh.
-    deviation: of the first values.
+    deviation: of the first values. training: see `Epochs`.
 
     >>> from stablerule import Dataset
     >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
-    >>> model = TransE(size=8, epochs=30).fit(Dataset.from_names("trip", train=facts).graph)
+    >>> learner = TransE.with_options({"size": 8, "training.epochs": 30})
+    >>> model = learner.fit(Dataset.from_names("trip", train=facts).graph)
     >>> [answer.entity for answer in next(model.answer([("Bonn", "in")], k=1))]
     ['Germany']
     """
@@ -49,13 +53,7 @@ class TransE(EmbeddingReasoner):
         margin: float = 9.0,
         temperature: float = 1.0,
         deviation: float = 0.1,
-        optimizer: Literal["adam", "adagrad"] = "adam",
-        epochs: int = 200,
-        batch_size: int = 512,
-        learning_rate: float = 0.003,
-        patience: int | None = 5,
-        check_every: int = 5,
-        minutes: float | None = None,
+        training: Epochs = TRAINING,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -66,17 +64,12 @@ class TransE(EmbeddingReasoner):
         self.margin = margin
         self.temperature = temperature
         self.deviation = deviation
-        self.optimizer = optimizer
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.check_every = check_every
-        self.minutes = minutes
+        self.training = training
         self.device = device
         self.seed = seed
 
-    def _build(self, entities: int, relations: int) -> TransENetwork:
+    def build(self, entities: int, relations: int) -> TransENetwork:
+        """Make the network."""
         told = Objective(self.negatives, self.loss, self.margin, self.temperature)
         return TransENetwork(self._table(entities, self.size), self._table(2 * relations, self.size), told, self.norm)
 

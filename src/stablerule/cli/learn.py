@@ -19,12 +19,11 @@ from stablerule.errors import OptionError, WriteError, closest
 from stablerule.graph import Dataset, Triples
 from stablerule.io import check_place
 from stablerule.learning import StableRule
-from stablerule.learning.presets import preset as preset_options
-from stablerule.reasoning import Reasoner, RuleReasoner
-from stablerule.reasoning.deadline import check_minutes
+from stablerule.reasoning import Reasoner
+from stablerule.reasoning.budget import check_minutes
+from stablerule.reasoning.option_types import join_options
 from stablerule.shifts.splits import read_examples
 
-LAPTOP = "laptop"
 SPELLED = {"true": True, "false": False, "none": None}
 
 
@@ -45,7 +44,9 @@ def learn(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the model.")] = None,
     method: Annotated[str, typer.Option(help="How to learn; --list shows all methods.")] = "stablerule",
     max_length: Annotated[int | None, typer.Option(help="Longest rule body; 3 for most methods.")] = None,
-    preset: Annotated[str, typer.Option(help="laptop, or a graph of the paper for its hyper-parameters.")] = LAPTOP,
+    paper: Annotated[
+        str | None, typer.Option(metavar="GRAPH", help="The paper's own hyper-parameters for a graph, such as umls.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same rules.")] = 0,
     option: Annotated[
         list[str] | None,
@@ -63,7 +64,7 @@ def learn(
 ) -> None:
     """Learn from data, and keep the model in a folder."""
     asked = _common(method, max_length, seed, minutes) | read_settings(option or [])
-    model = _make(method, preset, asked)
+    model = _make(method, paper, asked)
     model.check_options()
     if resume and not isinstance(model, StableRule):
         raise OptionError(f"--resume is for stablerule; {method} begins anew: leave it out.")
@@ -71,12 +72,12 @@ def learn(
         output = _free_place(output, resume=resume, overwrite=overwrite)
     dataset = open_data()
     _say(f"{plain(repr(dataset))}")
-    if preset == LAPTOP and (usual := settings_for(method, dataset.name, asked)):
-        model = _make(method, preset, usual | asked)
+    if paper is None and (usual := settings_for(method, dataset.name, asked)):
+        model = _make(method, None, usual | asked)
         model.check_options()
         kept = {name: value for name, value in usual.items() if name not in asked}
         _say(f"  settings for {dataset.name}: {', '.join(f'{name}={value}' for name, value in kept.items())}")
-    for line in model.plan_lines(dataset.graph):
+    for line in model.plan_lines(dataset.graph, minutes):
         _say(f"  {plain(line)}")
     taught = None if examples is None else read_examples(examples, dataset)
     if taught is not None:
@@ -84,36 +85,35 @@ def learn(
     if dry_run or output is None:
         return
     began = time.perf_counter()
-    interrupted = _fit(model, dataset, taught, output, resume=resume)
+    _fit(model, dataset, taught, output, minutes, resume=resume)
     model.save(output, overwrite=True, source=dataset.source, reading=dataset.reading)
-    if not interrupted:
+    goes_on = isinstance(model, StableRule) and _ended_early(model)
+    if not goes_on:
         _remove_checkpoint(_checkpoint_of(output))
-    for text in model.learned_.get("notes", ()):  # of a file of rules: what could not be taken in
+    for text in model.learned_.notes:  # of a file of rules: what could not be taken in
         note(text)
     seconds = time.perf_counter() - began
     explains = METHODS[method].explains
     what = model.rules.describe() if explains else f"A model by {method}"
     _say(f"{what}, in {seconds:.1f} s. Saved to {plain(str(output))}")
     _say_how_it_went(model, dataset)
-    if interrupted:
-        _say("Interrupted: this is what was learned so far." + " Go on with --resume." * isinstance(model, StableRule))
+    if model.learned_.interrupted:
+        _say("Interrupted: this is what was learned so far." + " Go on with --resume." * goes_on)
+    elif goes_on:
+        _say("Go on with --resume, and more --minutes.")
     _say(f"{'Look at them with: stablerule rules' if explains else 'Ask it with: stablerule ask'} {plain(str(output))}")
 
 
 def _say_how_it_went(model: Reasoner, dataset: Dataset) -> None:
     """Say what was chosen on valid facts, how learning ended, and what there is no calibration for."""
-    told = model.learned_
-    if isinstance(model, RuleReasoner):
-        choice = told.get("choice")  # a method may have its own way, and nothing to choose
-        chosen = f", chosen on {choice['chosen_on']}" if choice else ""
-        _say(f"Answers are weighed by {model.aggregation_.name}{chosen}.")
-    if "best_mrr" in told:
-        _say(
-            f"MRR {told['best_mrr']:.3f} on valid facts after epoch {told['best_epoch']}, ended by {told['ended_by']}."
-        )
-    elif told.get("ended_by") == "minutes":
+    learned, course = model.learned_, model.learned_.course
+    if learned.choice is not None:
+        _say(f"Answers are weighed by {learned.choice.aggregation.name}, chosen on {learned.choice.chosen_on}.")
+    if course is not None and course.best_mrr is not None:
+        _say(f"MRR {course.best_mrr:.3f} on valid facts after epoch {course.best_epoch}, ended by {learned.ended_by}.")
+    elif learned.ended_by == "minutes":
         note("the minutes were over before all was learned that would have been without them.")
-    if isinstance(model, RuleReasoner) and isinstance(why := model.calibration_for(dataset.graph), str):
+    if learned.choice is not None and isinstance(why := model.calibration_for(dataset.graph), str):
         note(f"there is no calibration, so new facts will have no probability: {why}.")
 
 
@@ -125,8 +125,6 @@ def _common(method: str, max_length: int | None, seed: int, minutes: float | Non
         options["max_length"] = max_length
     if minutes is not None:
         check_minutes(minutes)
-        if "minutes" in MODELS[method].option_names():  # what takes no time needs no budget
-            options["minutes"] = minutes
     return options
 
 
@@ -135,11 +133,13 @@ def _check_method(method: str) -> None:
         raise OptionError(f"There is no method {method!r}.{closest(method, METHODS)} They are: {', '.join(METHODS)}.")
 
 
-def _make(method: str, preset: str, options: dict[str, Any]) -> Reasoner:
-    chosen = preset_options(preset)
-    if chosen and method != StableRule.method:
-        raise OptionError(f"The preset {preset!r} is for stablerule, not for {method}.")
-    return MODELS[method].with_options(chosen | options)
+def _make(method: str, paper: str | None, options: dict[str, Any]) -> Reasoner:
+    chosen: dict[str, Any] = {}
+    if paper is not None:
+        if method != StableRule.method:
+            raise OptionError(f"--paper is for stablerule, not for {method}.")
+        chosen = StableRule.paper(paper).options
+    return MODELS[method].with_options(join_options(chosen, options))
 
 
 def read_settings(pairs: list[str]) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def read_settings(pairs: list[str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or not name:
-            raise OptionError(f"--set expects name=value, such as moment_order=1; got {pair!r}.")
+            raise OptionError(f"--set expects name=value, such as decorrelation.moment_order=1; got {pair!r}.")
         try:
             settings[name] = SPELLED[text.lower()] if text.lower() in SPELLED else ast.literal_eval(text)
         except (ValueError, SyntaxError):
@@ -175,20 +175,32 @@ def _free_place(output: Path | None, *, resume: bool, overwrite: bool) -> Path:
     return output
 
 
-def _fit(model: Reasoner, dataset: Dataset, examples: Triples | None, output: Path, *, resume: bool) -> bool:
+def _fit(
+    model: Reasoner,
+    dataset: Dataset,
+    examples: Triples | None,
+    output: Path,
+    minutes: float | None,
+    *,
+    resume: bool,
+) -> None:
     """Learn; a killed run leaves its checkpoint beside the model's folder, a finished one does not."""
-    valid = dataset.valid if len(dataset.valid) else None
     if not isinstance(model, StableRule):
-        model.fit(dataset.graph, valid, examples=examples)
-        return bool(model.learned_.get("interrupted"))
+        model.fit(dataset.graph, dataset.valid, examples=examples, minutes=minutes)
+        return
     kept = _checkpoint_of(output)
     try:
-        model.fit(dataset.graph, valid, examples=examples, checkpoint=kept, resume=resume)
+        model.fit(dataset.graph, dataset.valid, examples=examples, minutes=minutes, checkpoint=kept, resume=resume)
     except KeyboardInterrupt:
         if kept.is_dir():
             _say(f"What was learned is kept in {plain(str(kept))}: go on with --resume.")
         raise
-    return bool(model.learned_["interrupted"])
+
+
+def _ended_early(model: Reasoner) -> bool:
+    """Tell whether training was ended by Ctrl-C or by the time budget."""
+    course = model.learned_.course
+    return course is not None and course.ended_by in ("interrupt", "minutes")
 
 
 def _checkpoint_of(output: Path) -> Path:

@@ -171,6 +171,6 @@ def _describe(model: object) -> dict[str, Any]:
     about: dict[str, Any] = {"method": getattr(model, "method", type(model).__name__)}
     if isinstance(model, Reasoner):
         about |= {"options": model.options, "learned_from": model.data_.sha256}
-        if "aggregation" in model.learned_:
-            about["aggregation"] = model.learned_["aggregation"]
+        if model.learned_.aggregation is not None:
+            about["aggregation"] = model.learned_.aggregation.to_json()
     return about

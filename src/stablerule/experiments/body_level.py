@@ -9,7 +9,7 @@ import numpy as np
 
 from stablerule.learning import StableRule
 from stablerule.learning.plan import walks_for
-from stablerule.learning.tabular import Tabular, smoothed_at
+from stablerule.learning.tabular import Tabular
 from stablerule.paths.examples import ExampleFacts
 from stablerule.samples import sample_rules
 
@@ -49,7 +49,7 @@ def _log_likelihood(model: Any, graph: Graph, examples: Triples, samples: RuleSa
         return _by_network(model, samples)
     if isinstance(model, Tabular):
         own = sample_rules(graph, walks_for(graph), seed=model.seed, examples=ExampleFacts.of(graph, examples))
-        return np.log(smoothed_at(own, samples, model.smoothing))
+        return np.log(smooth_counts_at(own, samples, model.smoothing))
     raise TypeError(f"{type(model).__name__} gives no P(head relation | body).")
 
 
@@ -68,3 +68,25 @@ def _by_network(model: StableRule, samples: RuleSamples) -> NDArray[np.float64]:
             scores = network.forward_mixed(bodies)[1].double().log_softmax(1).numpy()
             logs[low:high] = scores[samples.cell_bodies[low:high] - first, samples.cell_heads[low:high]]
     return logs
+
+
+def smooth_counts_at(samples: RuleSamples, others: RuleSamples, smoothing: float) -> NDArray[np.float64]:
+    """P(head relation | body) from one set of samples, for every cell of another."""
+    width = np.int64(samples.negative + 1)
+    rows = np.full(others.n_bodies, -1, np.int64)
+    places = {body: row for row, body in enumerate(map(tuple, samples.bodies.tolist()))}
+    for row, body in enumerate(map(tuple, others.bodies.tolist())):
+        rows[row] = places.get(body, -1)
+    prior = np.bincount(samples.cell_heads, samples.cell_counts, samples.negative + 1) / max(samples.n_samples, 1)
+    cells = samples.cell_bodies * width + samples.cell_heads
+    wanted = rows[others.cell_bodies] * width + others.cell_heads
+    at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    known = rows[others.cell_bodies] >= 0
+    counts = np.where(known & (cells[at] == wanted), samples.cell_counts[at], 0)
+    totals = np.where(known, samples.totals[rows[others.cell_bodies]], 0)
+    # A relation that closed nothing has a share of its own, so that nothing is impossible.
+    least = 1 / (samples.n_samples + width)
+    smooth: NDArray[np.float64] = (counts + smoothing * np.maximum(prior[others.cell_heads], least)) / (
+        totals + smoothing
+    )
+    return smooth

@@ -13,8 +13,9 @@ from stablerule.experiments.apart import peak_memory
 from stablerule.experiments.by_walks import ByWalks
 from stablerule.experiments.path_groups import ALIGNMENTS, groups_of_test
 from stablerule.experiments.printed import cited_graph
-from stablerule.learning.presets import preset
+from stablerule.learning import StableRule
 from stablerule.paths.threads import available_cores
+from stablerule.reasoning.option_types import join_options
 from stablerule.reasoning.ranks import FORMS as ALL_FORMS
 from stablerule.shifts.extras import need_balanced_clusters
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 FORMS: tuple[Ties, ...] = ("realistic", "optimistic")  # of groups
 FIGURES = ("mrr", "hits@1", "hits@3", "hits@10")
+OF_A_RUN = ("device", "seed")  # options that are no settings of a method
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,14 @@ class Variant:
 
     def settings(self, graph: str) -> dict[str, Any]:
         """The options that it has on a graph."""
-        below = preset(cited_graph(graph)) if self.as_printed else settings_for(self.learner, graph, self.options)
-        return below | self.options
+        below = printed_settings(graph) if self.as_printed else settings_for(self.learner, graph, self.options)
+        return join_options(below, self.options)
+
+
+def printed_settings(graph: str) -> dict[str, Any]:
+    """Return all options of StableRule as the paper prints them for a graph."""
+    options = StableRule.paper(cited_graph(graph)).options
+    return {name: value for name, value in options.items() if name not in OF_A_RUN}
 
 
 def learn_and_judge(
@@ -90,20 +98,19 @@ def learn_and_judge(
 
 def learn(cell: Cell, variant: Variant, graph: str, minutes: float, dataset: Dataset) -> Reasoner:
     """Learn with the settings for a graph, within a budget."""
-    learner = MODELS[variant.learner]
-    budget = {"minutes": minutes} if "minutes" in learner.option_names() else {}
-    model: Reasoner = learner.with_options(variant.settings(graph) | budget | {"seed": cell["seed"]})
-    return model.fit(dataset.graph, dataset.valid)
+    model = MODELS[variant.learner].with_options(variant.settings(graph) | {"seed": cell["seed"]})
+    return model.fit(dataset.graph, dataset.valid, minutes=minutes)
 
 
 def costs(model: Reasoner, learning: float, ranking: float, peak: float) -> dict[str, Any]:
     """Tell what a result has cost, in seconds and bytes, and how learning ended."""
+    course = model.learned_.course
     return {
         "seconds": {"learn": round(learning, 1), "rank": round(ranking, 1)},
         "peak_gb": round(peak / 1e9, 2),
         "cores": available_cores(),
-        "ended_by": model.learned_.get("ended_by", "itself"),
-        "epochs": len(model.learned_.get("epochs", [])) or None,
+        "ended_by": model.learned_.ended_by,
+        "epochs": None if course is None else len(course.epochs) or None,
     }
 
 

@@ -12,6 +12,7 @@ from stablerule.baselines import METHODS as LEARNERS
 from stablerule.datasets import load
 from stablerule.experiments.apart import run_apart
 from stablerule.experiments.judging import Variant, learn_and_judge
+from stablerule.reasoning.option_types import join_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,35 +38,35 @@ COUNT = {"aggregation": "count", "by": "score", "constants": False}
 METHODS: dict[str, Variant] = {name: Variant(name) for name in LEARNERS if name not in ("given", "pykeen")} | {
     "stablerule count": Variant("stablerule", COUNT),
     # With the rate of its publication all of its steps are needed: 3,000 of almost a second.
-    FAITHFUL: Variant("ncrl", {"variant": "faithful", "size": 512}, minutes=120.0),
+    FAITHFUL: Variant("ncrl", {"variant": "faithful", "training.size": 512}, minutes=120.0),
 }
 # What can be taken away from StableRule: the paper's three, and more.
 TAKEN_AWAY: dict[str, dict[str, Any]] = {
-    "nodecor": {"decorrelate": False},
-    "firstmoment": {"moment_order": 1},
-    "noback": {"backtracking": False},
-    "rff": {"features": "rff"},
-    "random weights": {"random_weights": True},
+    "nodecor": {"decorrelation": None},
+    "firstmoment": {"decorrelation.moment_order": 1},
+    "noback": {"mining.backtracking": False},
+    "rff": {"decorrelation.features": "rff"},
+    "random weights": {"decorrelation.random": True},
 }
 # Near the print: the network alone scores, bodies begin at length 2, and rules are added up. Here a scorer must show.
 # Learning and its weights are ours all the same.
-BARE = COUNT | {"smoothing": None, "min_length": 2, "rules_per_relation": 200}
+BARE = COUNT | {"training.smoothing": None, "mining.min_length": 2, "rules_per_relation": 200}
 ABLATED: dict[str, Variant] = {
     **{name: Variant("stablerule", options) for name, options in TAKEN_AWAY.items()},
-    "no length 1": Variant("stablerule", {"min_length": 2}),
-    "network alone": Variant("stablerule", {"smoothing": None}),
+    "no length 1": Variant("stablerule", {"mining.min_length": 2}),
+    "network alone": Variant("stablerule", {"training.smoothing": None}),
     "no constants": Variant("stablerule", {"constants": False}),
     "bare": Variant("stablerule", BARE),
-    **{f"bare {name}": Variant("stablerule", BARE | options) for name, options in TAKEN_AWAY.items()},
+    **{f"bare {name}": Variant("stablerule", join_options(BARE, some)) for name, some in TAKEN_AWAY.items()},
     "bare no identity": Variant("stablerule", BARE, by_walks="ordered"),
     "bare by walks": Variant("stablerule", BARE, by_walks="tied"),
 }
 # All as printed: its sizes, rates and steps, its weights, walks, and nothing of ours among tied answers.
-RECIPE = Variant("stablerule", {"literal": True}, by_walks="tied", as_printed=True, minutes=120.0)
+RECIPE = Variant("stablerule", by_walks="tied", as_printed=True, minutes=120.0)
 RECIPES = {
     "full recipe": RECIPE,
-    "full recipe nodecor": replace(RECIPE, options={"decorrelate": False}),
-    "full recipe random weights": replace(RECIPE, options={"literal": True, "random_weights": True}),
+    "full recipe nodecor": replace(RECIPE, options=TAKEN_AWAY["nodecor"]),
+    "full recipe random weights": replace(RECIPE, options=TAKEN_AWAY["random weights"]),
 }
 ABLATED |= RECIPES
 

@@ -16,6 +16,7 @@ from stablerule.experiments.apart import run_apart
 from stablerule.experiments.path_groups import groups_of_test
 from stablerule.reasoning import RuleReasoner
 from stablerule.reasoning.aggregation import Aggregation
+from stablerule.reasoning.option_types import join_options
 from stablerule.reasoning.search import Search
 from stablerule.reasoning.theory import encode_rules
 
@@ -44,9 +45,9 @@ class Choosing:
 
 METHODS: dict[str, Choosing] = {
     "stablerule": Choosing("stablerule"),
-    "nodecor": Choosing("stablerule", {"decorrelate": False}),
-    "network alone": Choosing("stablerule", {"smoothing": None}),
-    "network alone nodecor": Choosing("stablerule", {"smoothing": None, "decorrelate": False}),
+    "nodecor": Choosing("stablerule", {"decorrelation": None}),
+    "network alone": Choosing("stablerule", {"training.smoothing": None}),
+    "network alone nodecor": Choosing("stablerule", {"training.smoothing": None, "decorrelation": None}),
     "tabular": Choosing("tabular"),
     # Among far more rules than are kept: the counts of samples should not have chosen before confidence does.
     "plain confidence": Choosing("tabular", {"rules_per_relation": 2000}, by="confidence"),
@@ -56,7 +57,7 @@ METHODS: dict[str, Choosing] = {
 def made_with(cell: Cell) -> dict[str, Any]:
     """Say what a result depends on beside its cell: the learner, its settings, and what chooses."""
     how = METHODS[str(cell["method"])]
-    return {"learner": how.learner, "settings": CHAINS | how.options, "by": how.by}
+    return {"learner": how.learner, "settings": join_options(CHAINS, how.options), "by": how.by}
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stablerule.errors import StableRuleError
 from stablerule.experiments.cells import FORMAT, add_cell, cell_name, fresh_cells, read_cells
 from stablerule.progress import progress_bar
-from stablerule.reasoning.deadline import Deadline
+from stablerule.reasoning.budget import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,11 +49,11 @@ def run_cells(
     have a result, too, and replace it when the new one is there. tell: is called at once with a cell that failed.
     """
     there = {cell_name(one["cell"]) for one in fresh_cells(read_cells(path), cells, made_with)}
-    deadline = Deadline(minutes)
+    budget = Budget(minutes)
     failed: list[tuple[Cell, str]] = []
     with progress_bar("cells", len(cells)) as advance:
         for cell in cells:
-            if (again or cell_name(cell) not in there) and not deadline.passed:
+            if (again or cell_name(cell) not in there) and not budget.passed:
                 try:
                     add_cell(path, _run(cell, work, made_with(cell)))
                 except Exception as error:  # whatever it is, the other cells are to be run

@@ -21,9 +21,11 @@ from stablerule.experiments.cells import cell_name
 from stablerule.experiments.path_groups import shared_groups
 from stablerule.experiments.stable_confidence import stable_rules
 from stablerule.experiments.weighted_evidence import weigh_evidence
-from stablerule.paths.examples import ExampleFacts
+from stablerule.learning.fitting import finish
 from stablerule.paths.threads import available_cores
 from stablerule.reasoning import RuleReasoner
+from stablerule.reasoning.learned import Lesson
+from stablerule.reasoning.option_types import join_options
 from stablerule.shifts.splits import bias_examples
 
 if TYPE_CHECKING:
@@ -55,17 +57,22 @@ class Variant:
     stable: Literal["envelope", "mean - deviation"] | None = None  # another confidence
 
 
+SMALL = {"training.size": 16, "training.smoothing": None}  # a small network, which alone scores
+
 METHODS: dict[str, Variant] = {
     "stablerule": Variant("stablerule"),
-    "nodecor": Variant("stablerule", {"decorrelate": False}),
-    "firstmoment": Variant("stablerule", {"moment_order": 1}),
-    "rff": Variant("stablerule", {"features": "rff"}),
-    "random weights": Variant("stablerule", {"random_weights": True}),
-    "printed weights": Variant("stablerule", {"literal": True, "weight_steps": 100, "weight_rate": 0.01}),
+    "nodecor": Variant("stablerule", {"decorrelation": None}),
+    "firstmoment": Variant("stablerule", {"decorrelation.moment_order": 1}),
+    "rff": Variant("stablerule", {"decorrelation.features": "rff"}),
+    "random weights": Variant("stablerule", {"decorrelation.random": True}),
+    "printed weights": Variant(
+        "stablerule",
+        {"decorrelation.literal": True, "decorrelation.weight_steps": 100, "decorrelation.weight_rate": 0.01},
+    ),
     "tabular": Variant("tabular"),
-    # Where weights can move the optimum: a small network, which alone scores.
-    "small": Variant("stablerule", {"size": 16, "smoothing": None}),
-    "small nodecor": Variant("stablerule", {"size": 16, "smoothing": None, "decorrelate": False}),
+    # Where weights can move the optimum.
+    "small": Variant("stablerule", SMALL),
+    "small nodecor": Variant("stablerule", join_options(SMALL, {"decorrelation": None})),
     # The same without a network: what may make answers more stable.
     "more rules": Variant("tabular", {"rules_per_relation": 800}),
     "envelope": Variant("tabular", stable="envelope"),
@@ -135,7 +142,7 @@ def judge(cell: Cell, cache: Path) -> dict[str, Any]:
         "examples": len(examples),
         "valid": int(valid.mask.sum()),
         "relations_left_whole": len(train.left_whole),
-        "aggregation": model.learned_["aggregation"]["name"],
+        "aggregation": None if model.learned_.aggregation is None else model.learned_.aggregation.name,
         "peak_gb": round(peak / 1e9, 2),
         "cores": available_cores(),
         "data": dataset.sha256,
@@ -148,11 +155,14 @@ def _learn(variant: Variant, graph: Graph, valid: Triples, examples: Triples, se
     if not isinstance(model, RuleReasoner):
         raise OptionError(f"The train-side experiment is about learners of rules, which {variant.learner} is not.")
     if variant.stable is not None:
-        serving = ExampleFacts.of(graph, examples)
-        model.rules_ = stable_rules(model.rules_, graph, serving, variant.stable, seed=seed)
-        model._choose(graph, valid, serving)
+        lesson = Lesson.prepare(graph, valid, examples, None)
+        rules = stable_rules(model.rules, graph, lesson.examples, variant.stable, seed=seed)
+        found = finish(lesson, model, rules)
+        model = model.with_learned(
+            replace(model.learned_, rules=rules, choice=found.choice, calibration=found.calibration)
+        )
     if variant.evidence is not None:
-        weigh_evidence(model, graph, valid, variant.evidence, seed)
+        model = weigh_evidence(model, graph, valid, variant.evidence, seed)
     return model
 
 

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.baselines import MODELS
 from stablerule.datasets import load
+from stablerule.errors import InputError
 from stablerule.experiments.apart import run_apart
 from stablerule.experiments.printed import cited_graph
-from stablerule.learning.presets import PRESETS
+from stablerule.learning import StableRule
+from stablerule.learning.options import PAPER_SIZES, Decorrelation
+from stablerule.reasoning.option_types import join_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,17 +21,21 @@ if TYPE_CHECKING:
 
     from stablerule.experiments.cells import Cell
 
-# What the weights may do: ours, with a price and a floor; ours as far as they go; and the form in print.
+# What the weights may do, fields of `Decorrelation`: ours, with a price and a floor; ours as far as they go; and the
+# form in print.
 WEIGHTS: dict[str, dict[str, Any]] = {
     "ours": {"weight_steps": 50},
     "no floor": {"weight_steps": 200, "weight_penalty": 0.0, "share_floor": 0.0},
     "as printed": {"literal": True},
 }
-METHODS: dict[str, dict[str, Any]] = {"stablerule": {}, "lengths in turn": {"order": "lengths", "min_length": 2}}
+METHODS: dict[str, dict[str, Any]] = {
+    "stablerule": {},
+    "lengths in turn": {"training.order": "lengths", "mining.min_length": 2},
+}
 # The smallest and the largest batches of the paper, of which their curves alone are kept.
-BATCHES: dict[str, dict[str, Any]] = {f"batches of {size}": {"batch_size": size} for size in (500, 8000)}
+BATCHES: dict[str, dict[str, Any]] = {f"batches of {size}": {"training.batch_size": size} for size in (500, 8000)}
 # Nothing is asked of these models: how rules are weighed need not be chosen.
-LEARNING_ONLY = {"constants": False, "aggregation": "max_plus", "patience": None}
+LEARNING_ONLY = {"constants": False, "aggregation": "max_plus", "training.patience": None}
 SHOWN = 40  # dimensions of a correlation matrix that are kept
 
 
@@ -39,8 +45,9 @@ def weights_on(graph: str) -> dict[str, dict[str, Any]]:
     >>> weights_on("kinship")["as printed"]
     {'weight_steps': 200, 'weight_rate': 0.01, 'literal': True}
     """
-    printed = PRESETS.get(cited_graph(graph), PRESETS["dblp"])  # a graph that the paper does not have
-    rates = {name: printed[name] for name in ("weight_steps", "weight_rate")}
+    cited = cited_graph(graph)
+    printed = StableRule.paper(cited if cited in PAPER_SIZES else "dblp").options
+    rates = {name: printed[f"decorrelation.{name}"] for name in ("weight_steps", "weight_rate")}
     return WEIGHTS | {"as printed": rates | WEIGHTS["as printed"]}
 
 
@@ -48,7 +55,7 @@ def made_with(cell: Cell) -> dict[str, Any]:
     """Say what a result depends on beside its cell."""
     method = str(cell["method"])
     weights = {"weights": weights_on(str(cell["graph"]))} if method in METHODS else {}
-    return {"settings": LEARNING_ONLY | (METHODS | BATCHES)[method], **weights}
+    return {"settings": join_options(LEARNING_ONLY, (METHODS | BATCHES)[method]), **weights}
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
@@ -59,19 +66,14 @@ def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
 def look(cell: Cell, cache: Path) -> dict[str, Any]:
     """Learn all steps without an early end, and look at what happened."""
     from stablerule.learning.correlations import feature_correlations  # noqa: PLC0415  # torch
-    from stablerule.learning.decorrelation import Decorrelation  # noqa: PLC0415
-    from stablerule.learning.stablerule import StableRule  # noqa: PLC0415
 
     dataset, method = load(str(cell["graph"])), str(cell["method"])
-    options = LEARNING_ONLY | (METHODS | BATCHES)[method] | {"seed": cell["seed"]}
-    model = MODELS["stablerule"].with_options(options).fit(dataset.graph)
-    if not isinstance(model, StableRule):
-        raise TypeError("the learner has no network")
-    told: dict[str, Any] = {
-        "steps": model.learned_["steps"],
-        "checks": model.learned_["checks"],
-        "data": dataset.sha256,
-    }
+    options = made_with(cell)["settings"] | {"seed": cell["seed"]}
+    model = StableRule.with_options(options).fit(dataset.graph)
+    course = model.learned_.course
+    if course is None:
+        raise InputError(f"No walk of {dataset.name!r} closed: there is nothing to look at.")
+    told: dict[str, Any] = {"steps": course.steps, "checks": course.checks, "data": dataset.sha256}
     if method in BATCHES:
         return told
     told["correlations"] = {}

@@ -20,7 +20,8 @@ from stablerule.errors import InputError, MissingExtra, OptionError, ReadError, 
 from stablerule.evaluation import evaluate
 from stablerule.io import write_beside
 from stablerule.progress import progress_bar
-from stablerule.reasoning.deadline import Deadline, check_minutes
+from stablerule.reasoning.budget import Budget, check_minutes
+from stablerule.reasoning.option_types import flatten_options, join_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from stablerule.graph import Dataset
 
 FEWEST_VALID = 20
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -81,29 +82,30 @@ def tune(
         raise OptionError(f"Argument 'trials' must be at least 1, got {trials}.")
     if minutes is not None:
         check_minutes(minutes)
-    present = settings_for(method, dataset.name, fixed) | {"seed": seed} | (fixed or {})
+    present = flatten_options(join_options(settings_for(method, dataset.name, fixed), {"seed": seed}, fixed or {}))
     start = MODELS[method].with_options(present)
     start.check_options()  # once, instead of failing trial by trial
-    space = {name: where for name, where in _space(method).items() if name not in (fixed or {})}
+    asked_for = flatten_options(fixed or {})
+    space = {n: where for n, where in _space(method).items() if n not in asked_for and n in start.options}
     fixed = {name: value for name, value in present.items() if name not in space}
     halves = halve(dataset, seed)
     identity = {"format": FORMAT, "method": method, "data": dataset.sha256, "fixed": fixed, "seed": seed}
     done = _read(kept, identity) if resume and kept is not None else []
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed + len(done)))
-    deadline = Deadline(minutes)
+    budget = Budget(minutes)
     for trial in done:
         _tell(optuna, study, space, trial)
     with progress_bar("tuning", trials) as advance:
         advance(len(done))
-        while len(done) < trials and not (done and deadline.passed):
-            left = None if minutes is None else deadline.left / 60 / (trials - len(done))
+        while len(done) < trials and not (done and budget.passed):
+            left = None if minutes is None else budget.left / 60 / (trials - len(done))
             if done:
                 asked = study.ask()
                 options = fixed | {name: _suggest(asked, name, where) for name, where in space.items()}
                 trial = _try(method, halves, options, left)
                 study.tell(asked, trial.mrr, state=None if trial.mrr is not None else optuna.trial.TrialState.FAIL)
             else:  # what the method has already, whether or not it lies in the space
-                trial = _try(method, halves, fixed | {name: getattr(start, name) for name in space}, left)
+                trial = _try(method, halves, fixed | {name: start.options[name] for name in space}, left)
                 _tell(optuna, study, space, trial)
             done.append(trial)
             if kept is not None:
@@ -128,8 +130,7 @@ def halve(dataset: Dataset, seed: int) -> Dataset:
 def _try(method: str, halves: Dataset, options: dict[str, Any], minutes: float | None) -> Trial:
     began = time.perf_counter()
     try:
-        limit = {"minutes": minutes} if minutes is not None and "minutes" in MODELS[method].option_names() else {}
-        model = MODELS[method].with_options(options | limit).fit(halves.graph, halves.valid)
+        model = MODELS[method].with_options(options).fit(halves.graph, halves.valid, minutes=minutes)
         mrr = evaluate(model, halves, resamples=2).mrr
     except (StableRuleError, RuntimeError, MemoryError) as error:  # settings that can't work are no reason to end
         said = str(error).splitlines()[0] if str(error) else type(error).__name__

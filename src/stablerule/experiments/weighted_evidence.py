@@ -13,6 +13,7 @@ import numpy as np
 
 from stablerule.experiments.stable_confidence import GROUPS, entity_groups
 from stablerule.graph import Graph, Triples
+from stablerule.learning import Decorrelation
 from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.choosing import FIXED, ROWS, Queries
 from stablerule.reasoning.evidence import COLUMNS
@@ -21,6 +22,8 @@ from stablerule.reasoning.search import Search
 from stablerule.reasoning.theory import encode_rules
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from stablerule.reasoning import RuleReasoner
@@ -33,20 +36,20 @@ ROUNDS, PRESSURE = 8, 1.0
 SHARE_FLOOR = 0.5
 
 
-def weigh_evidence(model: RuleReasoner, graph: Graph, valid: Triples, kind: Kind, seed: int) -> None:
-    """Fit the weights of `learned` again, with weights for the examples, in place of what the model chose."""
+def weigh_evidence(model: RuleReasoner, graph: Graph, valid: Triples, kind: Kind, seed: int) -> RuleReasoner:
+    """Return the model with the weights of `learned` fitted again, with weights for the examples."""
     known = Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
     queries = Queries.both_ways(valid, graph.n_relations)
-    encoded = encode_rules(model.rules_, graph, "confidence")
+    encoded = encode_rules(model.rules, graph, "confidence")
     evidence = Search(encoded, FIXED[0]).evidence(*queries, known, ROWS)
     useful = evidence.useful
     if not len(useful):
-        return
+        return model
     evidence, heads = evidence.take(useful), queries.heads[useful]
-    ridge = _ridge(model.learned_["choice"]["tried"])
+    ridge = _ridge(model.learned_.choice.tried if model.learned_.choice else ())
     importance = _importance(evidence, graph, heads, kind, ridge, seed)
-    model.aggregation_ = Aggregation("learned", weights=_fit(evidence, graph, importance, ridge, seed))
-    model._searchers = {}
+    aggregation = Aggregation("learned", weights=_fit(evidence, graph, importance, ridge, seed))
+    return model.with_learned(model.learned_.with_aggregation(aggregation))
 
 
 def _fit(examples: Examples, graph: Graph, importance: NDArray[np.float64], ridge: float, seed: int) -> Any:
@@ -55,7 +58,7 @@ def _fit(examples: Examples, graph: Graph, importance: NDArray[np.float64], ridg
     return fit_weights(examples.take(copies), graph, [ridge * COPIES], seed)[0]
 
 
-def _ridge(tried: list[dict[str, Any]]) -> float:
+def _ridge(tried: Sequence[Mapping[str, Any]]) -> float:
     """The ridge that was chosen on equal weights."""
     return next((float(way["ridge"]) for way in tried if "ridge" in way), 16.0)
 
@@ -71,7 +74,7 @@ def _importance(
         return _worst_group(examples, graph, entity_groups(graph, seed=seed)[heads], ridge, seed)
     import torch  # noqa: PLC0415
 
-    from stablerule.learning.decorrelation import BodyWeights, Decorrelation, random_weights  # noqa: PLC0415
+    from stablerule.learning.decorrelation import BodyWeights, random_weights  # noqa: PLC0415
 
     answers = examples.rows[:, 0].astype(np.float64)  # (n, columns)
     moving = answers[:, answers.std(0) > 1e-6]

@@ -1,7 +1,8 @@
-"""How rules are learned: by counting (no torch), and by StableRule (torch, once it fits)."""
+"""How rules are learned: by counting (no torch), and by StableRule (torch, when `fit` runs)."""
 
 from stablerule.learning.given import GivenRules
+from stablerule.learning.options import Decorrelation, Mining, Training
 from stablerule.learning.stablerule import StableRule
 from stablerule.learning.tabular import Tabular
 
-__all__ = ["GivenRules", "StableRule", "Tabular"]
+__all__ = ["Decorrelation", "GivenRules", "Mining", "StableRule", "Tabular", "Training"]

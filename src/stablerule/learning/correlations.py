@@ -8,14 +8,15 @@ import numpy as np
 import torch
 
 from stablerule.learning.batches import Pool
-from stablerule.learning.decorrelation import BodyWeights, Decorrelation
-from stablerule.paths.examples import ExampleFacts
-from stablerule.reasoning.deadline import Deadline
+from stablerule.learning.decorrelation import BodyWeights
+from stablerule.learning.fitting import sample_paths, walks_in_time
+from stablerule.reasoning.learned import Lesson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph
+    from stablerule.learning.options import Decorrelation
     from stablerule.learning.stablerule import StableRule
 
 
@@ -33,7 +34,8 @@ class Correlated(NamedTuple):
 
 def feature_correlations(model: StableRule, graph: Graph, weights: Decorrelation, *, samples: int = 5000) -> Correlated:
     """Embed samples of a graph with a learned network, and weigh them from equal weights on."""
-    drawn = model._sample(graph, ExampleFacts.all_of(graph), Deadline(None))
+    lesson = Lesson.prepare(graph, None, None, None)
+    drawn = sample_paths(lesson, model, walks_in_time(lesson, model))
     lengths = tuple(int(n) for n in np.unique(drawn.lengths))
     batch = Pool(drawn, lengths).draw(samples, (model.seed, 2))
     with torch.inference_mode():

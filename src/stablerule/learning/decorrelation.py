@@ -9,8 +9,7 @@ form in print, for comparison.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,47 +23,9 @@ from stablerule.learning.dependence import (
     standardise,
     with_products,
 )
+from stablerule.learning.options import Decorrelation
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual constants
-
-
-@dataclass(frozen=True)
-class Decorrelation:
-    """The options of the weights.
-
-    What counts is how far a logit can go, steps times rate: on batches of FB15k-237, 5 fresh steps of 0.2 came to the
-    dependence and share of the paper's 100 of 0.01. Single steps on carried logits come to that dependence after some
-    80 batches, but at the floor of the share; fresh steps down to the floor still go lower for long bodies.
-
-    >>> Decorrelation(moment_order=0)
-    Traceback (most recent call last):
-    stablerule.errors.OptionError: moment_order must be at least 1, got 0.
-    """
-
-    moment_order: int = 2  # O_d; 1 is the paper's FirstMoment
-    features: Literal["moments", "rff"] = "moments"  # powers of Z, or random Fourier features of it
-    fourier_count: int = 5  # functions for each dimension, with features="rff"
-    weight_steps: int = 1  # T_d for each batch; the paper: 50 to 200
-    weight_rate: float = 0.2  # alpha_d; the paper: 0.01
-    weight_penalty: float = 0.05  # lambda, the price of uneven weights
-    share_floor: float = 0.5  # the effective share of the samples never falls below
-    restart: bool = False  # equal weights at the start of each batch, as in the paper
-    literal: bool = False  # all as printed: raw Z, a random start, Adam on the weights, no price, no floor
-
-    def __post_init__(self) -> None:
-        for name in ("moment_order", "fourier_count", "weight_steps"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} must be at least 1, got {getattr(self, name)}.")
-        if self.features not in ("moments", "rff"):
-            raise OptionError(f"features must be 'moments' or 'rff', got {self.features!r}.")
-        if not 0 < self.weight_rate < math.inf:
-            raise OptionError(f"weight_rate must be above 0, got {self.weight_rate}.")
-        if not 0 <= self.weight_penalty < math.inf:
-            raise OptionError(f"weight_penalty must be 0 or more, got {self.weight_penalty}.")
-        if not 0 <= self.share_floor <= 1:
-            raise OptionError(f"share_floor must lie in 0..1, got {self.share_floor}.")
-        if self.literal and self.features != "moments":
-            raise OptionError("literal=True is the form in print, which knows features='moments' only.")
 
 
 class WeightStep(NamedTuple):

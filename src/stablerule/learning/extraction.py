@@ -49,6 +49,14 @@ def best_of(parts: Iterable[Candidates], relations: int, k: int) -> Candidates:
     return kept
 
 
+def smooth_counts(samples: RuleSamples, smoothing: float) -> NDArray[np.float64]:
+    """Return P(head relation | body) for every cell that was counted."""
+    prior = np.bincount(samples.cell_heads, samples.cell_counts, samples.negative + 1) / max(samples.n_samples, 1)
+    total = samples.totals[samples.cell_bodies] + smoothing
+    found: NDArray[np.float64] = (samples.cell_counts + smoothing * prior[samples.cell_heads]) / total
+    return found
+
+
 def score_bodies(
     samples: RuleSamples, score: Callable[[Ids], NDArray[np.float64]], smoothing: float | None
 ) -> Iterator[Candidates]:
@@ -81,7 +89,7 @@ def from_scores(
     return Candidates(bodies[~single], heads[~single], p.ravel()[~single])
 
 
-def to_rules(
+def measure_chains(
     graph: Graph,
     samples: RuleSamples,
     best: Candidates,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import polars as pl
 
 from stablerule.errors import InputError, OptionError
 from stablerule.learning.extraction import rule_ids
+from stablerule.learning.fitting import finish
 from stablerule.learning.plan import budget_within
 from stablerule.reasoning import RuleReasoner
 from stablerule.rules import RuleSet, read_rules
@@ -15,8 +16,7 @@ from stablerule.rules.statistics import measure_rules
 
 if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples
-    from stablerule.paths.examples import ExampleFacts
-    from stablerule.reasoning.deadline import Deadline
+    from stablerule.reasoning.learned import Learned, Lesson
 
 MEASURED = ("support", "body_count", "confidence", "pca_confidence", "head_coverage", "confidence_error")
 
@@ -47,7 +47,6 @@ class GivenRules(RuleReasoner):
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
-        minutes: float | None = None,
         seed: int = 0,
     ) -> None:
         self.file = file
@@ -55,47 +54,60 @@ class GivenRules(RuleReasoner):
         self.aggregation = aggregation
         self.by = by
         self.top = top
-        self.minutes = minutes
         self.seed = seed
 
-    def plan_lines(self, graph: Graph) -> list[str]:
+    def fit(
+        self,
+        graph: Graph,
+        valid: Triples | None = None,
+        *,
+        examples: Triples | None = None,
+        minutes: float | None = None,
+    ) -> Self:
+        """Read the rules and measure those without a confidence; `valid` chooses the aggregation and calibrates."""
+        lesson = self._begin(graph, valid, examples, minutes)
+        return self._end(lesson, fit_given(lesson, self))
+
+    def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
         """Say what `fit` would do."""
         return [f"reads the rules of {self.file}, and learns how to weigh them on {graph.name!r}"]
 
-    def _learn(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> RuleSet:
-        rules, notes = read_rules(self.file)
-        self.learned_ = {"notes": list(notes)}
-        known = [name for name in rules.relations if name in set(graph.vocabulary.all_relations)]
-        if not known:
-            raise InputError(
-                f"{self.file}: none of its {len(rules):,} rules concludes a relation of {graph.name!r}, such as "
-                f"{graph.vocabulary.relation_name(0)!r}."
-            )
-        return self._measured(rules, graph, examples, budget_within(deadline, self.measure_budget))
-
     def _check_options(self) -> None:
         super()._check_options()
+        self._at_least(1, "measure_budget")
         if not self.file:
             raise OptionError("GivenRules needs a file of rules: GivenRules(file=...), or --set file=FILE.")
 
-    def _measured(self, rules: RuleSet, graph: Graph, examples: ExampleFacts, budget: float | None) -> RuleSet:
-        """Measure the chains that come without a confidence, if the graph has all their relations."""
-        frame = rules.to_frame().with_row_index("row")
-        bare = frame.filter(pl.col("confidence").is_null() & pl.col("score").is_null())
-        if bare["constant"].null_count() < len(bare):
-            some = RuleSet.from_frame(bare.filter(pl.col("constant").is_not_null()).drop("row"))[0].rule
-            raise InputError(
-                f"{self.file}: rules with constants must come with a confidence, and this one does not: {some}"
-            )
-        relations = list(graph.vocabulary.all_relations)
-        named = bare.filter(
-            pl.col("head_relation").is_in(relations)
-            & pl.col("body").list.eval(pl.element().is_in(relations)).list.all()
+
+def fit_given(lesson: Lesson, o: GivenRules) -> Learned:
+    """Take rules from a file instead of learning them: steps 1 to 3 are reading."""
+    graph = lesson.graph
+    rules, notes = read_rules(o.file)
+    known = [name for name in rules.relations if name in set(graph.vocabulary.all_relations)]
+    if not known:
+        raise InputError(
+            f"{o.file}: none of its {len(rules):,} rules concludes a relation of {graph.name!r}, such as "
+            f"{graph.vocabulary.relation_name(0)!r}."
         )
-        if not len(named):
-            return rules
-        bodies, heads = rule_ids(named, graph)
-        found = measure_rules(graph, bodies, heads, examples=examples, budget=budget, seed=self.seed)
-        numbers = pl.DataFrame({"row": named["row"]} | {name: getattr(found, name) for name in MEASURED})
-        frame = frame.update(numbers.with_columns(pl.col("row").cast(pl.UInt32)), on="row")
-        return RuleSet.from_frame(frame.drop("row"))
+    return finish(lesson, o, measure_bare_chains(lesson, o, rules), notes=tuple(notes))
+
+
+def measure_bare_chains(lesson: Lesson, o: GivenRules, rules: RuleSet) -> RuleSet:
+    """Measure the chains that come without a confidence, if the graph has all their relations."""
+    graph, frame = lesson.graph, rules.to_frame().with_row_index("row")
+    bare = frame.filter(pl.col("confidence").is_null() & pl.col("score").is_null())
+    if bare["constant"].null_count() < len(bare):
+        some = RuleSet.from_frame(bare.filter(pl.col("constant").is_not_null()).drop("row"))[0].rule
+        raise InputError(f"{o.file}: rules with constants must come with a confidence, and this one does not: {some}")
+    relations = list(graph.vocabulary.all_relations)
+    named = bare.filter(
+        pl.col("head_relation").is_in(relations) & pl.col("body").list.eval(pl.element().is_in(relations)).list.all()
+    )
+    if not len(named):
+        return rules
+    bodies, heads = rule_ids(named, graph)
+    budget = budget_within(lesson.budget, o.measure_budget)
+    found = measure_rules(graph, bodies, heads, examples=lesson.examples, budget=budget, seed=o.seed)
+    numbers = pl.DataFrame({"row": named["row"]} | {name: getattr(found, name) for name in MEASURED})
+    frame = frame.update(numbers.with_columns(pl.col("row").cast(pl.UInt32)), on="row")
+    return RuleSet.from_frame(frame.drop("row"))

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stablerule.learning.options import FEW_RELATIONS
 from stablerule.paths.threads import available_cores
 from stablerule.samples import sample_rules
 
 if TYPE_CHECKING:
     from stablerule.graph import Graph
-    from stablerule.reasoning.deadline import Deadline
+    from stablerule.learning.fitting import MinesRules
+    from stablerule.learning.stablerule import StableRule
+    from stablerule.reasoning.budget import Budget
 
 PILOT_WALKS = 40_000
 WALKS_PER_RELATION = 20_000
@@ -22,7 +25,6 @@ FEWEST_WALKS, MOST_WALKS = 400_000, 8_000_000
 WALKS_A_SECOND = 1_000_000  # for each core, with room to spare
 EDGES_A_SECOND = 70_000_000  # that rules are measured along, for each core
 HOURS = 3600
-FEW_RELATIONS = 60  # where there are more, each has fewer rules
 MANY_RULES, FEW_RULES = 400, 200
 
 
@@ -36,22 +38,22 @@ def rules_for(graph: Graph) -> int:
     return MANY_RULES if graph.n_relations < FEW_RELATIONS else FEW_RULES
 
 
-def walks_within(deadline: Deadline, walks: int) -> int:
+def walks_within(budget: Budget, walks: int) -> int:
     """As many walks as a tenth of the time that is left allows, and at least some."""
-    if not deadline.limited:
+    if not budget.limited:
         return walks
-    within = int(deadline.left / 10 * WALKS_A_SECOND * available_cores())
+    within = int(budget.left / 10 * WALKS_A_SECOND * available_cores())
     if within < walks:
-        deadline.cut()
+        budget.cut()
     return max(min(walks, PILOT_WALKS), min(walks, within))
 
 
-def budget_within(deadline: Deadline, edges: float | None) -> float | None:
+def budget_within(budget: Budget, edges: float | None) -> float | None:
     """As many edges as a third of the time that is left allows, for measuring rules; None is exact."""
-    if not deadline.limited:
+    if not budget.limited:
         return edges
     # Nothing is cut short by it: rules may need fewer edges, and what was measured on some is told with its error.
-    return max(1.0, min(math.inf if edges is None else edges, deadline.left / 3 * EDGES_A_SECOND * available_cores()))
+    return max(1.0, min(math.inf if edges is None else edges, budget.left / 3 * EDGES_A_SECOND * available_cores()))
 
 
 @dataclass(frozen=True)
@@ -60,22 +62,54 @@ class Plan:
 
     walks: int
     bodies: int
-    size: int
-    batch_size: int
-    steps: int
     memory: float
     seconds: float
+    size: int = 0
+    batch_size: int = 0
+    steps: int = 0
 
-    def lines(self) -> list[str]:
-        """Say it in words."""
-        said = [
-            f"{self.walks:,} walks, about {self.bodies:,} different bodies",
-            f"{self.steps:,} steps of {self.batch_size:,} samples, embeddings of size {self.size}",
-            f"about {self.memory / 1e9:.1f} GB of memory beside the program, about {duration(self.seconds)}",
-        ]
-        if self.seconds > HOURS:
-            said.append(f"This takes hours on {available_cores()} cores. The preset 'laptop' takes minutes at most.")
+    def lines(self, minutes: float | None = None) -> list[str]:
+        """Say it in words, and what a time budget allows."""
+        counted = "" if self.steps else ", counted"
+        said = [f"{self.walks:,} walks, about {self.bodies:,} different bodies{counted}"]
+        if self.steps:
+            said.append(f"{self.steps:,} steps of {self.batch_size:,} samples, embeddings of size {self.size}")
+        said.append(f"about {self.memory / 1e9:.1f} GB of memory beside the program, about {duration(self.seconds)}")
+        if minutes is not None:
+            said.append(f"{minutes:g} minutes at most")
+        elif self.seconds > HOURS:
+            said.append(f"This takes hours on {available_cores()} cores. The defaults take minutes at most.")
         return said
+
+
+def plan_counting(graph: Graph, o: MinesRules) -> Plan:
+    """Plan a learner that counts: walking, and measuring rules."""
+    walks = o.walks or walks_for(graph)
+    bodies = expected_bodies(graph, walks, o.max_length, o.seed)
+    budget = o.mining.measure_budget
+    measuring = 30.0 if budget is None else budget / EDGES_A_SECOND / available_cores()
+    return Plan(walks, bodies, 200.0 * bodies, walks / WALKS_A_SECOND / available_cores() + measuring)
+
+
+def plan_stablerule(graph: Graph, o: StableRule) -> Plan:
+    """Plan the network as well: multiplications, divided by those that this machine does in a second."""
+    plan, t, weights = plan_counting(graph, o), o.training, o.decorrelation
+    batch_size, relations = t.batch_size_for(graph.n_relations), 2 * graph.n_relations
+    stages = o.max_length - o.mining.min_length + 1 if t.order == "lengths" else 1
+    unique = min(batch_size, plan.bodies)
+    # Scores over all relations and LSTM gates, forward and twice that back; then the weights.
+    work, square = 6 * unique * t.size * (relations + 8 * o.max_length), 0
+    if weights is not None:
+        features, square = weights.moment_order * t.size, unique * unique
+        gram, covariance = square * features, unique * features * features
+        work += 2 * min(gram, covariance) + weights.weight_steps * 2 * min(40 * square, 2 * covariance)
+    speed = matrix_speed()
+    scoring = 2 * plan.bodies * t.size * relations * 3 / speed
+    learning = t.steps * stages * (3 * work / speed + 0.01)
+    memory = plan.memory + 40 * plan.bodies * (weights is not None) + 60 * unique * t.size + 8 * square
+    return Plan(
+        plan.walks, plan.bodies, memory, plan.seconds + scoring + learning, t.size, batch_size, t.steps * stages
+    )
 
 
 def expected_bodies(graph: Graph, walks: int, max_length: int, seed: int) -> int:

@@ -9,76 +9,53 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
 
+from stablerule.errors import OptionError
 from stablerule.learning.batches import Batch, Pool
-from stablerule.learning.decorrelation import BodyWeights, Decorrelation, random_weights
+from stablerule.learning.checkpoints import Progress
+from stablerule.learning.decorrelation import BodyWeights, random_weights
 from stablerule.learning.denormals import denormals_as_zero
 from stablerule.learning.interrupting import interrupt_later
+from stablerule.learning.options import LARGE_BATCH
 from stablerule.progress import progress_bar
-from stablerule.reasoning.deadline import Deadline
+from stablerule.reasoning.budget import Budget
+from stablerule.reasoning.learned import Course
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from stablerule.learning.checkpoints import Checkpoints
     from stablerule.learning.network import RuleNetwork
+    from stablerule.learning.options import Decorrelation, Training
     from stablerule.samples import RuleSamples
 
 TRAINING_SHARE = 0.6  # of the time that is left: rules are measured and weighed after it
 HELD_OUT_SAMPLES = 20_000  # enough to see a difference, few enough not to be felt
 
 
-@dataclass(frozen=True)
-class TrainingOptions:
-    """Sizes and rates; `weights=None` learns without weights (NoDecor)."""
-
-    steps: int  # T_r, for each length or, mixed, in all
-    batch_size: int  # N
-    learning_rate: float  # alpha_r
-    weights: Decorrelation | None = field(default_factory=Decorrelation)
-    decay: bool = True  # the learning rate falls to nothing over the steps of a stage
-    order: Literal["lengths", "mixed"] = "mixed"
-    warm_up: int = 20  # steps of a stage before the weights come in: Z means nothing yet
-    held_out: float = 0.05  # share of the samples that judge, and are never learned from
-    check_every: int = 25
-    patience: int | None = 4  # checks without gain before a stage ends; None takes all steps, and the last network
-    random_weights: bool = False  # the control: weights that mean nothing, with the effective share of the learned ones
-    device: str = "cpu"
-    seed: int = 0
-
-
-@dataclass
-class Progress:
-    """Where a run stands, and the curves on the way: all that a checkpoint keeps beside the tensors."""
-
-    stage: int = 0
-    step: int = 0
-    best_loss: float = math.inf
-    checks_without_gain: int = 0
-    steps: list[dict[str, float]] = field(default_factory=list)  # loss, dependence, share, largest weight
-    checks: list[dict[str, float]] = field(default_factory=list)  # loss on held-out samples
-    interrupted: bool = False
-    seconds: float = 0.0
-
-
 @denormals_as_zero()
 def train(
     network: RuleNetwork,
     samples: RuleSamples,
-    o: TrainingOptions,
+    o: Training,
+    decorrelation: Decorrelation | None,
+    seed: int = 0,
+    device: str = "cpu",
     checkpoints: Checkpoints | None = None,
-    deadline: Deadline | None = None,
-) -> Progress:
-    """Learn P(head relation | body) in place. Ctrl-C ends it with what was learned so far, and so does the deadline."""
-    began, budget = time.perf_counter(), (deadline or Deadline(None)).part(TRAINING_SHARE)
-    learned, judging = samples.split(o.held_out, o.seed)
-    network.to(o.device)
+    budget: Budget | None = None,
+) -> Course:
+    """Learn P(head relation | body) in place. Ctrl-C ends it with what was learned so far, and so does the budget.
+
+    Either leaves a checkpoint, from which a run with more time goes on.
+    """
+    began, time_for_it = time.perf_counter(), (budget or Budget(None)).part(TRAINING_SHARE)
+    learned, judging = samples.split(o.held_out, seed)
+    network.to(device)
     adam = torch.optim.Adam(network.parameters(), lr=o.learning_rate)
-    body_weights = BodyWeights(samples.n_bodies, o.weights, device=o.device)
+    body_weights = BodyWeights(samples.n_bodies, decorrelation, device=device)
     best = {name: p.detach().clone() for name, p in network.named_parameters()}
     at = Progress()
     if checkpoints:
@@ -86,17 +63,17 @@ def train(
 
     lengths = [int(n) for n in range(1, samples.max_length + 1) if (samples.lengths == n).any()]
     stages = [(n,) for n in lengths] if o.order == "lengths" else [tuple(lengths)]
-    total = o.steps * len(stages)
+    total, out_of_time = o.steps * len(stages), False
     try:
         with progress_bar("learning", total) as advance, interrupt_later() as interrupted:
             advance(at.stage * o.steps + at.step)
             for stage in stages[at.stage :]:
-                pool, judge = Pool(learned, stage, o.device), Pool(judging, stage, o.device)
-                test = judge.draw(HELD_OUT_SAMPLES, (o.seed, 1, at.stage)) if len(judge) else None
-                while at.step < o.steps and not budget.passed:
-                    batch = pool.draw(o.batch_size, (o.seed, 0, at.stage, at.step))
+                pool, judge = Pool(learned, stage, device), Pool(judging, stage, device)
+                test = judge.draw(HELD_OUT_SAMPLES, (seed, 1, at.stage)) if len(judge) else None
+                while at.step < o.steps and not (out_of_time := time_for_it.passed):
+                    batch = pool.draw(o.batch_size or LARGE_BATCH, (seed, 0, at.stage, at.step))
                     Z, logits = network.forward_mixed(batch.bodies)  # (U, d), (U, 2R+1)
-                    w, record = weigh(body_weights, batch, Z, o, at)  # (U,)
+                    w, record = weigh_batch(body_weights, batch, Z, decorrelation, at, o.warm_up, seed)  # (U,)
                     loss = cross_entropy(logits, batch, w)
                     adam.param_groups[0]["lr"] = o.learning_rate * (1 - o.decay * at.step / o.steps)
                     adam.zero_grad(set_to_none=True)
@@ -111,17 +88,28 @@ def train(
                         checkpoints.keep(at, network, adam, body_weights, best)
                     if interrupted():
                         raise KeyboardInterrupt
+                if checkpoints and out_of_time:  # with more time a run goes on from here, not from its best
+                    checkpoints.keep(at, network, adam, body_weights, best)
                 if test and o.patience:
-                    if at.step % o.check_every:
-                        gains(network, test, best, o, at)
-                    network.load_state_dict(best)
+                    restore_best(network, test, best, o, at)
+                if out_of_time:
+                    break
                 at.stage, at.step, at.best_loss, at.checks_without_gain = at.stage + 1, 0, math.inf, 0
-            if checkpoints:  # what comes after learning may be interrupted too
+            if checkpoints and not out_of_time:  # what comes after learning may be interrupted too
                 checkpoints.keep(at, network, adam, body_weights, best)
+        ended_by = "minutes" if out_of_time else "itself"
     except KeyboardInterrupt:
-        at.interrupted = True
+        ended_by = "interrupt"
     at.seconds += time.perf_counter() - began
-    return at
+    return Course(steps=at.steps, checks=at.checks, ended_by=ended_by, seconds=at.seconds)
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that torch does not have."""
+    try:
+        torch.empty(1, device=device).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise OptionError(f"Argument 'device' is {device!r}, but torch has no such device here. Use 'cpu'.") from error
 
 
 def cross_entropy(logits: Tensor, batch: Batch, w: Tensor) -> Tensor:
@@ -130,20 +118,33 @@ def cross_entropy(logits: Tensor, batch: Batch, w: Tensor) -> Tensor:
     return -(batch.cell_counts * w[batch.cell_rows] * log_p).sum() / batch.cell_counts.sum()
 
 
-def weigh(
-    body_weights: BodyWeights, batch: Batch, Z: Tensor, o: TrainingOptions, at: Progress
+def weigh_batch(
+    body_weights: BodyWeights,
+    batch: Batch,
+    Z: Tensor,
+    decorrelation: Decorrelation | None,
+    at: Progress,
+    warm_up: int,
+    seed: int,
 ) -> tuple[Tensor, dict[str, float]]:
     """Weights of the batch (U,), with what there is to see of them; equal ones before the warm-up is over."""
-    if o.weights is None or at.step < o.warm_up:
+    if decorrelation is None or at.step < warm_up:
         return torch.ones(len(Z), device=Z.device), {}
     w, steps = body_weights.update(batch.ids, Z, batch.counts)
-    if o.random_weights:
-        generator = torch.Generator().manual_seed(o.seed * 1_000_003 + at.stage * 100_003 + at.step)
+    if decorrelation.random:
+        generator = torch.Generator().manual_seed(seed * 1_000_003 + at.stage * 100_003 + at.step)
         w = random_weights(batch.counts, steps[-1].share, generator).to(Z)
     return w, {"dependence": steps[-1].dependence, "share": steps[-1].share, "largest": steps[-1].largest}
 
 
-def gains(network: RuleNetwork, test: Batch, best: dict[str, Tensor], o: TrainingOptions, at: Progress) -> bool:
+def restore_best(network: RuleNetwork, test: Batch, best: dict[str, Tensor], o: Training, at: Progress) -> None:
+    """Bring the network back to its best on held-out samples; the last steps may be the best."""
+    if at.step % o.check_every:
+        gains(network, test, best, o, at)
+    network.load_state_dict(best)
+
+
+def gains(network: RuleNetwork, test: Batch, best: dict[str, Tensor], o: Training, at: Progress) -> bool:
     """Look at held-out samples, keep the best network, and say whether it is worth going on."""
     with torch.no_grad():
         logits = network.forward_mixed(test.bodies)[1]

@@ -3,14 +3,15 @@
 from stablerule.reasoning.answers import Answer, Explanation
 from stablerule.reasoning.completing import NewFact
 from stablerule.reasoning.folder import DataMark, SavedModel, read_model_folder
-from stablerule.reasoning.reasoner import Reasoner
-from stablerule.reasoning.rule_reasoner import RuleReasoner
+from stablerule.reasoning.learned import Learned
+from stablerule.reasoning.reasoner import Reasoner, RuleReasoner
 from stablerule.reasoning.why_not import WhyNot
 
 __all__ = [
     "Answer",
     "DataMark",
     "Explanation",
+    "Learned",
     "NewFact",
     "Reasoner",
     "RuleReasoner",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -71,6 +71,19 @@ class Choice:
     fitted: int
     chosen_on: str
 
+    @classmethod
+    def fixed(cls, aggregation: Aggregation, why: str) -> Choice:
+        """Return what is no choice: nothing was tried."""
+        return cls(aggregation, (), 0, 0, f"nothing: {why}")
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any], aggregation: Aggregation) -> Choice:
+        """Read what `to_json` gave; nothing at all is what a method saved that chose nothing."""
+        if not saved:
+            return cls.fixed(aggregation, "the method has one way")
+        judged, fitted = saved["judged_queries"], saved["fitted_queries"]
+        return cls(aggregation, tuple(saved["tried"]), judged, fitted, saved["chosen_on"])
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
         return {
@@ -111,7 +124,7 @@ def choose_aggregation(
     known: what is true, and no rival.
     """
     if only is not None and only != "learned":
-        return Choice(fixed, (), 0, 0, "nothing: it was asked for")
+        return Choice.fixed(fixed, "it was asked for")
     hidden = valid is None or not len(valid)
     facts = _training_facts(graph, examples or ExampleFacts.all_of(graph), seed) if hidden or valid is None else valid
     random = np.random.default_rng(seed)
@@ -120,7 +133,7 @@ def choose_aggregation(
     order = random.permutation(n)
     judging, fitting = order[: min(n // 2, MOST_JUDGED)], order[min(n // 2, MOST_JUDGED) :]
     if n < FEWEST_TO_CHOOSE:
-        return Choice(fixed, (), 0, 0, f"nothing: {n} queries are too few, it takes {FEWEST_TO_CHOOSE}")
+        return Choice.fixed(fixed, f"{n} queries are too few, it takes {FEWEST_TO_CHOOSE}")
     judge = _Judge(graph, queries.take(judging), known, hidden)
     encoded = encode("confidence")
     evidence = Search(encoded, FIXED[0]).evidence(*queries, known, ROWS, hidden=hidden)

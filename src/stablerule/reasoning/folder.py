@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,13 @@ from stablerule.errors import ReadError
 from stablerule.graph import Vocabulary
 from stablerule.io import folder_beside
 from stablerule.io.files import umask
+from stablerule.reasoning.learned import Course, Learned
 from stablerule.rules import RuleSet
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMAT = 1
+FORMAT = 2
 ABOUT, RULES, NETWORK = "model.json", "rules.parquet", "network.safetensors"
 PACKAGES = ("stablerule", "numpy", "numba", "polars", "torch")
 
@@ -49,26 +50,26 @@ class SavedModel:
     method: str
     options: dict[str, Any]
     data: DataMark
-    rules: RuleSet | None  # None: the method learns none
     vocabulary: Vocabulary
-    learned: dict[str, Any] = field(default_factory=dict)
+    learned: Learned
     versions: dict[str, str] = field(default_factory=dict)
     folder: Path | None = None
 
     def write(self, folder: Path, *, overwrite: bool = False, tensors: dict[str, Any] | None = None) -> None:
         """Write the folder, whole or not at all."""
+        rules = self.learned.rules
         about = {
             "format": FORMAT,
             "method": self.method,
             "options": self.options,
             "data": asdict(self.data),
             "versions": installed_versions(),
-            "rules": None if self.rules is None else len(self.rules),
+            "rules": None if rules is None else len(rules),
         }
         with folder_beside(folder, overwrite=overwrite) as temporary:
-            (temporary / "learned.json").write_text(_json(self.learned), encoding="utf-8")
-            if self.rules is not None:
-                self.rules.to_frame().write_parquet(temporary / RULES)
+            (temporary / "learned.json").write_text(_json(self.learned.to_json()), encoding="utf-8")
+            if rules is not None:
+                rules.to_frame().write_parquet(temporary / RULES)
             self.vocabulary.write_into(temporary)
             if tensors:
                 from safetensors.numpy import save_file  # noqa: PLC0415  # only learners that have tensors need it
@@ -102,9 +103,8 @@ def read_model_folder(folder: Path) -> SavedModel:
             method=about["method"],
             options=about["options"],
             data=DataMark(**about["data"]),
-            rules=rules,
             vocabulary=Vocabulary.load(folder),
-            learned=json.loads((folder / "learned.json").read_text(encoding="utf-8")),
+            learned=_read_learned(folder, about["format"], rules),
             versions=about["versions"],
             folder=folder,
         )
@@ -112,6 +112,21 @@ def read_model_folder(folder: Path) -> SavedModel:
         raise error if error.path == folder else _damaged(folder, error) from error
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise _damaged(folder, error) from error
+
+
+def _read_learned(folder: Path, written_in: int, rules: RuleSet | None) -> Learned:
+    saved = json.loads((folder / "learned.json").read_text(encoding="utf-8"))
+    return Learned.from_json(_from_first_format(saved) if written_in == 1 else saved, rules)
+
+
+def _from_first_format(saved: dict[str, Any]) -> dict[str, Any]:
+    """Turn what format 1 had into what is read now: there, the course of training lay open among the rest."""
+    course = {f.name: saved[f.name] for f in fields(Course) if f.name in saved}
+    if "losses" in saved:
+        course["steps"] = [{"loss": loss} for loss in saved["losses"]]
+    if saved.get("interrupted"):
+        course["ended_by"] = "interrupt"
+    return {name: value for name, value in saved.items() if name not in course} | {"course": course or None}
 
 
 def _no_model(place: Path) -> str:

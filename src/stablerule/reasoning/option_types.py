@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from stablerule.errors import OptionError
+from stablerule.errors import OptionError, closest, listed
+
+GONE = ("minutes",)  # options that became arguments of `fit`
 
 
 def check_types(owner: type, values: dict[str, Any]) -> dict[str, Any]:
@@ -25,6 +30,116 @@ def check_types(owner: type, values: dict[str, Any]) -> dict[str, Any]:
     return {name: _fitting(owner, name, value, hints[name]) for name, value in values.items()}
 
 
+def list_options(owner: type) -> dict[str, Any]:
+    """Return the defaults of all options of a learner by name; those of a group have dotted names.
+
+    >>> from stablerule import StableRule
+    >>> list_options(StableRule)["training.size"]
+    128
+    """
+    return flatten_options({name: p.default for name, p in inspect.signature(owner).parameters.items()})
+
+
+def flatten_options(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace each group of options by its fields, under dotted names."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if is_dataclass(value):
+            flat |= {f"{name}.{f.name}": getattr(value, f.name) for f in fields(value)}
+        else:
+            flat[name] = value
+    return flat
+
+
+def group_options(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a learner for options by name; what is not given stays at its default.
+
+    A group may be given whole, as a value or as a mapping, or field by field, by dotted names.
+
+    >>> from stablerule import StableRule
+    >>> StableRule(**group_options(StableRule, {"max_length": 2, "decorrelation.moment_order": 1}))
+    StableRule(max_length=2, decorrelation.moment_order=1)
+    """
+    parameters, known = inspect.signature(owner).parameters, list_options(owner)
+    groups = {name: p.default for name, p in parameters.items() if is_dataclass(p.default)}
+    whole: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {}
+    for name, value in options.items():
+        group, dot, field = name.partition(".")
+        if dot and name in known:
+            parts.setdefault(group, {})[field] = value
+        elif name in groups and isinstance(value, Mapping):
+            parts.setdefault(name, {}).update(value)
+        elif name in parameters:
+            whole[name] = value
+        else:
+            raise OptionError(f"{owner.__name__} has no option {name!r}.{_options_near(name, [*known], groups)}")
+    arguments = check_types(owner, whole)
+    for group, some in parts.items():
+        begun = arguments.get(group, groups[group])
+        if begun is None:
+            raise OptionError(f"Option {group!r} is None, so {group}.{next(iter(some))} has no meaning: leave one out.")
+        arguments[group] = _changed(owner, group, begun, some)
+    return arguments
+
+
+def join_options(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Join options by name, the later ones first; a group that becomes None loses its fields.
+
+    >>> join_options({"decorrelation.moment_order": 1, "seed": 0}, {"decorrelation": None})
+    {'seed': 0, 'decorrelation': None}
+    """
+    joined: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.items():
+            if value is None:
+                joined = {other: kept for other, kept in joined.items() if not other.startswith(f"{name}.")}
+            joined[name] = value
+    return joined
+
+
+def rename_options(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Bring options that an earlier version saved under today's names.
+
+    >>> rename_options({"decorrelate": False, "minutes": 3}, {"decorrelate": "decorrelation"})
+    {'decorrelation': None}
+    """
+    renamed: dict[str, Any] = {}
+    switched_off: dict[str, Any] = {}
+    for name, value in options.items():
+        new = names.get(name, name)
+        if new in names.values() and "." not in new:  # what turns a whole group on or off
+            switched_off |= {} if value else {new: None}
+        elif name not in GONE:
+            renamed[new] = value
+    return join_options(renamed, switched_off)
+
+
+def _options_near(name: str, known: list[str], groups: Iterable[str]) -> str:
+    """Say which options an unknown name may mean, or which there are, in its group or at all."""
+    group, _, field = name.rpartition(".")
+    same = [full for full in known if full.endswith(f".{name}")]  # somebody left the group out
+    if same:
+        return f" Closest: {same[0]!r}."
+    own = [full for full in known if full.startswith(f"{group}.")]
+    if not own:
+        return closest(name, [*known, *groups]) or listed(known, most=None)
+    return closest(name, own) if closest(field, [full.removeprefix(f"{group}.") for full in own]) else listed(own, None)
+
+
+def _changed(owner: type, group: str, begun: Any, some: Mapping[str, Any]) -> Any:
+    """Return a group with other values, their types checked."""
+    hints = get_type_hints(type(begun))
+    for name in some:
+        if name not in hints:
+            raise OptionError(f"{owner.__name__} has no option '{group}.{name}'.{closest(name, list(hints))}")
+    values = {name: _fitting(owner, f"{group}.{name}", value, hints[name]) for name, value in some.items()}
+    try:
+        return replace(begun, **values)
+    except OptionError as error:  # a group names its fields alone
+        raise OptionError(str(error).replace("Argument '", f"Argument '{group}.", 1)) from error
+
+
 def _fitting(owner: type, name: str, value: Any, declared: Any) -> Any:
     kinds = get_args(declared) if isinstance(declared, UnionType) else (declared,)
     for kind in kinds:
@@ -41,7 +156,15 @@ def _takes(kind: Any, value: Any) -> bool:
         return isinstance(value, dict) and all(isinstance(key, str) for key in value)
     if kind in (int, float):
         return _is_number(value) and (kind is float or float(value).is_integer())
-    return isinstance(value, kind)
+    return isinstance(value, kind) and (not is_dataclass(value) or _has_right_types(value))
+
+
+def _has_right_types(group: Any) -> bool:
+    """Tell whether the fields of a group have the types that they declare; a wrong one is an error of its own."""
+    hints = get_type_hints(type(group))
+    for f in fields(group):
+        _fitting(type(group), f.name, getattr(group, f.name), hints[f.name])
+    return True
 
 
 def _is_number(value: Any) -> bool:
@@ -53,4 +176,6 @@ def _said(kind: Any) -> str:
         return " or ".join(map(repr, get_args(kind)))
     if get_origin(kind) is dict:
         return "a dict of values by name"
+    if is_dataclass(kind):
+        return f"a {getattr(kind, '__name__', kind)}"
     return {bool: "True or False", int: "a whole number", float: "a number", str: "a word", NoneType: "None"}[kind]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -11,14 +12,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 
-from stablerule.errors import InputError, OptionError, closest, listed
-from stablerule.paths.examples import ExampleFacts
+from stablerule.errors import InputError, OptionError
+from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.answers import Answer, Explanation
 from stablerule.reasoning.completing import NewFact, WantedOptions, complete
-from stablerule.reasoning.deadline import Deadline
 from stablerule.reasoning.explaining import ALL, take_reasons
 from stablerule.reasoning.folder import DataMark, SavedModel
-from stablerule.reasoning.option_types import check_types
+from stablerule.reasoning.learned import Learned, Lesson
+from stablerule.reasoning.option_types import (
+    check_types,
+    flatten_options,
+    group_options,
+    list_options,
+    rename_options,
+)
 from stablerule.reasoning.questions import (
     Limits,
     candidate_limits,
@@ -30,7 +37,10 @@ from stablerule.reasoning.questions import (
     in_blocks,
     joined_graph,
 )
+from stablerule.reasoning.search import Search
+from stablerule.reasoning.theory import encode_rules
 from stablerule.reasoning.why_not import WhyNot, why_not
+from stablerule.rules import RuleSet
 
 BLOCK = 512  # queries that are answered together
 
@@ -41,60 +51,70 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples, Vocabulary
     from stablerule.reasoning.calibration import Calibration
     from stablerule.reasoning.ranks import Ranks
-    from stablerule.reasoning.search import Search
     from stablerule.reasoning.searching import Searcher
-    from stablerule.rules import RuleSet
+    from stablerule.reasoning.theory import By
 
 
 class Reasoner(ABC):
-    """A learner: `fit(graph)` learns, `answer`, `score` and `rank` use what was learned, `save` keeps it.
+    """A learner: `fit(graph)` learns, `answer`, `score` and `rank` use what was learned, `save` saves it to a folder.
 
-    `__init__` of a learner stores its arguments and does nothing else; `fit` looks at them. What is learned has a name
+    `__init__` of a learner stores its arguments and does nothing else; `fit` checks them. What is learned has a name
     that ends in `_`. Those that learn rules have `rules` and `explain`; for the others these are errors that say so.
     """
 
     method: ClassVar[str]
+    old_names: ClassVar[Mapping[str, str]] = {}  # of options, in models that were saved by earlier versions
     vocabulary_: Vocabulary
     data_: DataMark
-    learned_: dict[str, Any]
-    folder_: Path | None = None  # where the model was taken up from
-    minutes: float | None = None  # a budget for `fit`; a learner may offer it as an option
+    learned_: Learned
+    folder_: Path | None = None  # where the model was loaded from
     seed: int = 0
 
     @abstractmethod
-    def _fit(self, graph: Graph, valid: Triples | None, examples: ExampleFacts, deadline: Deadline) -> None:
-        """Learn from a graph, some of whose facts may serve as examples, and come to an end at the deadline."""
+    def fit(
+        self,
+        graph: Graph,
+        valid: Triples | None = None,
+        *,
+        examples: Triples | None = None,
+        minutes: float | None = None,
+    ) -> Self:
+        """Learn from a graph; `valid`, facts that are not in it, choose what a learner has to choose.
+
+        examples: the facts of the graph that a learner may learn to conclude. The others are still part of the graph,
+            and are never taken for false. None is all of them.
+        minutes: a time budget; training stops there and keeps what it has.
+        """
 
     @abstractmethod
     def _searcher(self, graph: Graph) -> Searcher:
         """Make what was learned ready for a graph."""
 
     @abstractmethod
-    def plan_lines(self, graph: Graph) -> list[str]:
+    def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
         """Say in words what `fit` would do on a graph, and what it would cost."""
 
-    def fit(self, graph: Graph, valid: Triples | None = None, *, examples: Triples | None = None) -> Self:
-        """Learn from a graph; `valid`, facts that are not in it, choose what a learner has to choose.
-
-        examples: the facts of the graph that a learner may learn to conclude. The others are still part of the graph,
-            and are never taken for false. None is all of them.
-        """
-        if not check_graph(graph).n_facts:
-            raise InputError(f"Graph {graph.name!r} has no facts to learn from.")
+    def _begin(self, graph: Graph, valid: Triples | None, examples: Triples | None, minutes: float | None) -> Lesson:
+        """Check the options and what there is to learn from: the first line of every `fit`."""
         self.check_options()
-        serving = ExampleFacts.of(graph, examples)
-        self.learned_ = {}
-        self._searchers: dict[int, Searcher] = {}
-        deadline = Deadline(self.minutes)
-        self._fit(graph, valid if valid is not None and len(valid) else None, serving, deadline)
-        if deadline.cut_short:
-            self.learned_.setdefault("ended_by", "minutes")
-        self.graph_ = graph
-        self.vocabulary_ = graph.vocabulary
+        return Lesson.prepare(graph, valid, examples, minutes)
+
+    def _end(self, lesson: Lesson, learned: Learned) -> Self:
+        """Take what was learned: the last line of every `fit`."""
+        graph = lesson.graph
+        self.graph_, self.vocabulary_ = graph, graph.vocabulary
         self.data_ = DataMark(graph.name, graph.sha256, graph.n_entities, graph.n_relations, graph.n_facts)
-        if examples is not None:
-            self.learned_["examples"] = serving.facts.n_facts
+        self._searchers: dict[int, Searcher] = {} if learned.ready is None else {id(graph): learned.ready}
+        examples = lesson.examples.facts.n_facts if lesson.some_serve else None
+        cut_short = learned.cut_short or lesson.budget.cut_short
+        self.learned_ = replace(learned, examples=examples, cut_short=cut_short, ready=None)
         return self
+
+    def with_learned(self, learned: Learned) -> Self:
+        """Return the same model with something else learned, such as other rules or another aggregation."""
+        model = copy(self)
+        model.learned_, model._searchers = learned, {}
+        return model
 
     def answer(
         self,
@@ -195,7 +215,7 @@ class Reasoner(ABC):
         graph = graph if graph is not None else getattr(self, "graph_", None)
         if graph is None:
             raise InputError(
-                f"This model was taken up from disk, without a graph (it learned from {self.data_.name!r}). "
+                f"This model was loaded from disk, without a graph (it learned from {self.data_.name!r}). "
                 "Pass graph=... to say where to look."
             )
         check_graph(graph)
@@ -231,22 +251,18 @@ class Reasoner(ABC):
 
     @classmethod
     def option_names(cls) -> list[str]:
-        """The arguments of the learner."""
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+        """The options of the learner; those of a group by dotted names."""
+        return list(list_options(cls))
 
     @property
     def options(self) -> dict[str, Any]:
-        """The arguments that this learner was made with."""
-        return {name: getattr(self, name) for name in self.option_names()}
+        """The arguments that this learner was made with; those of a group by dotted names, such as `training.size`."""
+        return flatten_options({name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
 
     @classmethod
-    def with_options(cls, options: dict[str, Any]) -> Self:
-        """Make a learner from a mapping; an unknown option is an error that says the closest."""
-        for name in options:
-            if name not in cls.option_names():
-                near = closest(name, cls.option_names()) or listed(cls.option_names(), most=None)
-                raise OptionError(f"{cls.__name__} has no option {name!r}.{near}")
-        return cls(**check_types(cls, options))
+    def with_options(cls, options: Mapping[str, Any]) -> Self:
+        """Make a learner from options by name, dotted or not; an unknown one is an error that says the closest."""
+        return cls(**group_options(cls, options))
 
     def save(
         self,
@@ -259,38 +275,34 @@ class Reasoner(ABC):
         """Keep the model in a folder. `source` and `reading` say where the data is and how it was read."""
         self._check_fitted()
         mark = self.data_ if source is None else replace(self.data_, source=source, reading=dict(reading or {}))
-        saved = SavedModel(self.method, self.options, mark, self._kept_rules(), self.vocabulary_, self.learned_)
+        saved = SavedModel(self.method, self.options, mark, self.vocabulary_, self.learned_)
         saved.write(Path(folder), overwrite=overwrite, tensors=self._tensors())
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:
-        """Take up a model that was kept."""
-        model = cls.with_options(saved.options)
+        """Make a model from what was saved."""
+        model = cls.with_options(rename_options(saved.options, cls.old_names))
         model.vocabulary_, model.data_ = saved.vocabulary, saved.data
         model.learned_, model.folder_ = saved.learned, saved.folder
         model._searchers = {}
-        model._take_up(saved)
+        model._load_own(saved)
         return model
 
-    def _take_up(self, saved: SavedModel) -> None:  # noqa: B027  # some have nothing of their own
-        """Take up what is the learner's own."""
-
-    def _kept_rules(self) -> RuleSet | None:
-        """The rules to keep, if there are any."""
-        return None
+    def _load_own(self, saved: SavedModel) -> None:  # noqa: B027  # most have nothing of their own
+        """Load what only this learner has."""
 
     def _tensors(self) -> dict[str, Any] | None:
-        """Arrays to keep beside the rest."""
+        """Arrays to save beside the rest."""
         return None
 
     def check_options(self) -> None:
         """Look at the options before any work, as `fit` does: a value that makes no sense is an error."""
-        check_types(type(self), self.options)
+        check_types(type(self), {name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
         self._check_options()
 
     def _check_options(self) -> None:
         """Look at the values; their types have been looked at."""
-        self._at_least(0, "minutes", "seed")
+        self._at_least(0, "seed")
 
     def _at_least(self, least: float, *names: str) -> None:
         for name in names:
@@ -303,6 +315,49 @@ class Reasoner(ABC):
             raise InputError(f"This {type(self).__name__} has not learned anything yet. Call fit(graph) first.")
 
     def __repr__(self) -> str:
-        defaults = {n: p.default for n, p in inspect.signature(type(self).__init__).parameters.items()}
-        changed = ", ".join(f"{n}={v!r}" for n, v in self.options.items() if v != defaults[n])
+        defaults = list_options(type(self))
+        changed = ", ".join(f"{n}={v!r}" for n, v in self.options.items() if n not in defaults or v != defaults[n])
         return f"{type(self).__name__}({changed})"
+
+
+class RuleReasoner(Reasoner):
+    """A learner of rules: `fit(graph)` learns them, and how to weigh them; `answer` and `explain` use them.
+
+    Validation facts choose how the rules that fired are weighed. Without them, training facts choose, each hidden while
+    it is asked for; and there is no calibration. Facts outside `examples` stay in the graph as path steps but are never
+    used as targets.
+    """
+
+    # How answers are weighed; a learner may offer them as options.
+    aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto"
+    by: By = "confidence"
+    top: int = 0
+
+    @property
+    def rules(self) -> RuleSet:
+        """The learned rules."""
+        self._check_fitted()
+        return RuleSet() if self.learned_.rules is None else self.learned_.rules
+
+    def calibration_for(self, graph: Graph) -> Calibration | str:
+        """Return what gives probabilities on a graph, or say why there is nothing."""
+        self._check_fitted()
+        if graph.sha256 != self.data_.sha256:
+            return f"it holds only on the graph that the model learned from, {self.data_.name!r}, and this is another"
+        return self.learned_.calibration or "the model was saved without one"
+
+    def search(self, graph: Graph | None = None) -> Search:
+        """Give the rules, made ready for a graph: the one that was learned from, or another."""
+        found = self.searcher(graph)
+        assert isinstance(found, Search)  # noqa: S101  # `_searcher` gives nothing else
+        return found
+
+    def _searcher(self, graph: Graph) -> Searcher:
+        aggregation = self.learned_.aggregation or Aggregation()
+        encoded = encode_rules(self.rules, graph, aggregation.by)
+        chains_alone = encoded.n_chains == len(encoded.rows)
+        return Search(encoded, aggregation.without_constants() if chains_alone else aggregation)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._at_least(0, "top")

@@ -75,7 +75,7 @@ class Profiler:
         self.graph = graph
         self.search: Search = model.search(graph)
         chains = model.rules.filter(kind="chains").top_per_relation(BODIES_OF_A_RELATION)
-        theory = encode_rules(chains, graph, model.aggregation_.by).theory
+        theory = encode_rules(chains, graph, self.search.ways.aggregation.by).theory
         self.bodies, self.starts = theory.bodies, theory.starts
         self.trust = theory.weights[: len(self.bodies)]
         self.body_relations = np.repeat(np.arange(2 * graph.n_relations), np.diff(theory.starts))

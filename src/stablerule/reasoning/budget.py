@@ -20,19 +20,19 @@ def check_minutes(minutes: float) -> None:
         raise OptionError(f"Argument 'minutes' must be a number from 0 on, got {minutes:g}.")
 
 
-class Deadline:
+class Budget:
     """A budget of minutes from now on; None is as long as it takes.
 
     It remembers whether anything was cut short because of it, or because of a part of it.
 
-    >>> Deadline(None).passed, Deadline(60).left > 3500, Deadline(0).passed
+    >>> Budget(None).passed, Budget(60).left > 3500, Budget(0).passed
     (False, True, True)
-    >>> whole = Deadline(60)
+    >>> whole = Budget(60)
     >>> whole.part(0).passed, whole.passed, whole.cut_short
     (True, False, True)
     """
 
-    def __init__(self, minutes: float | None, whole: Deadline | None = None) -> None:
+    def __init__(self, minutes: float | None, whole: Budget | None = None) -> None:
         self._end = math.inf if minutes is None else time.monotonic() + 60 * minutes
         self._whole = whole or self
         self.cut_short = False
@@ -59,6 +59,6 @@ class Deadline:
         """Remember that less was done than without a budget."""
         self._whole.cut_short = True
 
-    def part(self, share: float) -> Deadline:
+    def part(self, share: float) -> Budget:
         """A deadline for a part of what is left."""
-        return Deadline(share * self.left / 60 if self.limited else None, self._whole)
+        return Budget(share * self.left / 60 if self.limited else None, self._whole)

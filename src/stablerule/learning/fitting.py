@@ -1,0 +1,174 @@
+"""From a graph to rules that answer: how each learner of this package learns, from top to bottom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from stablerule.graph import Graph, Triples
+from stablerule.learning.constants import find_constant_rules
+from stablerule.learning.extraction import Candidates, best_of, measure_chains, score_bodies, smooth_counts
+from stablerule.learning.plan import budget_within, rules_for, walks_for, walks_within
+from stablerule.reasoning.aggregation import Aggregation
+from stablerule.reasoning.calibration import calibrate
+from stablerule.reasoning.choosing import CALIBRATING, choose_aggregation, split_valid
+from stablerule.reasoning.learned import Learned
+from stablerule.reasoning.search import Search
+from stablerule.reasoning.theory import encode_rules
+from stablerule.rules import RuleSet
+from stablerule.samples import sample_rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stablerule.learning.options import AggregationOption, Mining
+    from stablerule.learning.stablerule import StableRule
+    from stablerule.learning.tabular import Tabular
+    from stablerule.reasoning.aggregation import AggregationName
+    from stablerule.reasoning.learned import Lesson
+    from stablerule.reasoning.theory import By, Encoded
+    from stablerule.samples import RuleSamples
+
+
+class Weighs(Protocol):
+    """A learner that leaves it to the facts how rules that fire become one score."""
+
+    aggregation: AggregationOption
+    by: By
+    top: int
+    seed: int
+
+
+class MinesRules(Weighs, Protocol):
+    """A learner that samples paths, and keeps the best bodies of each relation."""
+
+    max_length: int
+    walks: int | None
+    rules_per_relation: int | None
+    constants: bool
+    mining: Mining
+
+
+def fit_stablerule(lesson: Lesson, o: StableRule, *, checkpoint: Path | None = None, resume: bool = False) -> Learned:
+    """Learn rules from sampled paths with the network, under decorrelating weights."""
+    import torch  # noqa: PLC0415  # only learning with a network needs it
+
+    from stablerule.learning.checkpoints import Checkpoints  # noqa: PLC0415
+    from stablerule.learning.network import RuleNetwork, head_probabilities  # noqa: PLC0415
+    from stablerule.learning.training import train  # noqa: PLC0415
+
+    graph, kept, walks = lesson.graph, None, walks_in_time(lesson, o)
+    if checkpoint is not None:
+        kept = Checkpoints(checkpoint, identify_run(lesson, o), resume=resume)
+        walks = kept.walks_begun_with(walks)
+
+    # 1. sample: (body, head relation) pairs from walks
+    samples = sample_paths(lesson, o, walks)
+    if not samples.n_bodies:  # every walk came back to where it began: there is nothing to learn from
+        return finish(lesson, o, RuleSet(), samples=0, bodies=0)
+
+    # 2. train: P(head relation | body), under decorrelating weights
+    first_values = torch.Generator().manual_seed(o.seed)
+    network = RuleNetwork(graph.n_relations, o.training.size, selector=o.training.selector, generator=first_values)
+    training = replace(o.training, batch_size=o.training.batch_size_for(graph.n_relations))
+    course = train(network, samples, training, o.decorrelation, o.seed, o.device, kept, lesson.budget)
+
+    # 3. extract: the best bodies of each relation
+    scored = score_bodies(samples, lambda bodies: head_probabilities(network, bodies, o.device), o.training.smoothing)
+    best = best_of(scored, graph.n_relations, o.rules_per_relation or rules_for(graph))
+
+    # 4. measure them on the graph; add rules with constants
+    rules = measure_rules_found(lesson, o, samples, best)
+
+    # 5. choose how rules that fire become one score, 6. calibrate
+    tensors = {name: t.detach().cpu().numpy() for name, t in network.state_dict().items()}
+    return finish(lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies, course=course, network=tensors)
+
+
+def fit_tabular(lesson: Lesson, o: Tabular) -> Learned:
+    """Learn rules from sampled paths by counting: steps 2 and 3 are smoothed counts."""
+    samples = sample_paths(lesson, o, walks_in_time(lesson, o))
+    closed = samples.cell_heads != samples.negative
+    scores = smooth_counts(samples, o.smoothing)
+    cells = Candidates(
+        samples.cell_bodies[closed].astype(np.int64), samples.cell_heads[closed].astype(np.int64), scores[closed]
+    )
+    best = best_of([cells], lesson.graph.n_relations, o.rules_per_relation or rules_for(lesson.graph))
+    rules = measure_rules_found(lesson, o, samples, best)
+    return finish(lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies)
+
+
+def walks_in_time(lesson: Lesson, o: MinesRules) -> int:
+    """Return how many walks to take: as many as asked for, or as the budget allows."""
+    return walks_within(lesson.budget, o.walks or walks_for(lesson.graph))
+
+
+def sample_paths(lesson: Lesson, o: MinesRules, walks: int) -> RuleSamples:
+    """Walk the graph and count which relations close which bodies."""
+    return sample_rules(
+        lesson.graph,
+        walks,
+        max_length=o.max_length,
+        min_length=o.mining.min_length,
+        backtracking=o.mining.backtracking,
+        negatives=o.mining.negatives,
+        examples=lesson.examples,
+        seed=o.seed,
+    )
+
+
+def measure_rules_found(lesson: Lesson, o: MinesRules, samples: RuleSamples, best: Candidates) -> RuleSet:
+    """Measure the best chains on the graph, and add rules with constants if they are wanted."""
+    m, graph, examples = o.mining, lesson.graph, lesson.examples
+    budget = budget_within(lesson.budget, m.measure_budget)
+    chains = measure_chains(
+        graph, samples, best, examples=examples, min_support=m.min_support, budget=budget, seed=o.seed
+    )
+    if not o.constants:
+        return chains
+    return chains.union(
+        find_constant_rules(graph, examples=examples, min_support=m.constant_support, per_constant=m.per_constant)
+    )
+
+
+def finish(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) -> Learned:
+    """Choose the aggregation on one part of the validation facts, and calibrate on the other.
+
+    record: what else `Learned` should hold, such as the course of training.
+    """
+    graph, valid = lesson.graph, lesson.valid
+    encoded: dict[By, Encoded] = {}
+
+    def encode(by: By) -> Encoded:
+        if by not in encoded:
+            encoded[by] = encode_rules(rules, graph, by)
+        return encoded[by]
+
+    choosing, calibrating = split_valid(valid, o.seed)
+    known = graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
+    choice = choose_aggregation(
+        encode,
+        graph,
+        choosing,
+        known,
+        only=None if o.aggregation == "auto" else o.aggregation,
+        fixed=fixed_aggregation(o),
+        seed=o.seed,
+        examples=lesson.examples,
+    )
+    search = Search(encode(choice.aggregation.by), choice.aggregation)
+    calibration = calibrate(search, calibrating, known, seed=o.seed, share=CALIBRATING)
+    return Learned(rules, choice, calibration, ready=search, **record)
+
+
+def fixed_aggregation(o: Weighs) -> Aggregation:
+    """Return the aggregation that counts where there are no facts to choose or fit by."""
+    name: AggregationName = "max_plus" if o.aggregation in ("auto", "learned") else o.aggregation  # type: ignore[assignment]
+    return Aggregation(name, by=o.by, top=o.top)
+
+
+def identify_run(lesson: Lesson, o: StableRule) -> dict[str, Any]:
+    """Return what a run depends on: a checkpoint of another run is refused."""
+    return {"graph": lesson.graph.sha256, "examples": lesson.examples.facts.sha256, **o.options}

@@ -1,0 +1,208 @@
+"""The options of the learners, in groups, and the paper's own values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from stablerule.errors import OptionError, closest
+
+AggregationOption: TypeAlias = Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"]
+SMALL_BATCH, LARGE_BATCH, FEW_RELATIONS = 3000, 5000, 60
+
+
+@dataclass(frozen=True)
+class Mining:
+    """How bodies are sampled, and which rules are kept.
+
+    min_length: length of the shortest bodies. backtracking: look after each step which relations close the walk; False
+    looks after the last one only (the paper's NoBack). negatives: "open" takes every prefix that no relation closes as
+    an example of no relation, "paper" only full walks that never closed, "none" none. min_support: least number of
+    pairs that a rule must get right. measure_budget: edges walked to measure rules; where it does not suffice, rules
+    are measured on some heads; None is exact. constant_support, per_constant: least support of an entity-specific rule,
+    and how many are kept for each conclusion; None depends on the size of the graph.
+    """
+
+    min_length: int = 1
+    backtracking: bool = True
+    negatives: Literal["open", "paper", "none"] = "open"
+    min_support: float = 1
+    measure_budget: float | None = 1e9
+    constant_support: int | None = None
+    per_constant: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("min_length", "measure_budget", "constant_support", "per_constant"):
+            check_at_least(1, name, getattr(self, name))
+        check_at_least(0, "min_support", self.min_support)
+
+
+@dataclass(frozen=True)
+class Decorrelation:
+    """The weights of the samples, under which the dimensions of the body embeddings depend less on each other.
+
+    What counts is how far a logit can go, steps times rate: on batches of FB15k-237, 5 fresh steps of 0.2 reached the
+    dependence and share of the paper's 100 of 0.01. Single steps on carried logits reach that dependence after some
+    80 batches, but at the floor of the share; fresh steps down to the floor still go lower for long bodies.
+
+    moment_order: highest power of the embeddings (O_d); 1 is the paper's FirstMoment. features: powers, or random
+    Fourier features ("rff", `fourier_count` for each dimension). weight_steps, weight_rate: steps for each batch (T_d)
+    and their rate (alpha_d). weight_penalty: price of uneven weights. share_floor: the effective share of the samples
+    never falls below. restart: begin each batch with equal weights, as the paper does. literal: weights exactly as
+    printed (raw embeddings, a random start, no price, no floor). random: the control, random weights with the
+    effective share of the learned ones.
+
+    >>> Decorrelation(moment_order=0)
+    Traceback (most recent call last):
+    stablerule.errors.OptionError: Argument 'moment_order' must be at least 1, got 0.
+    """
+
+    moment_order: int = 2
+    features: Literal["moments", "rff"] = "moments"
+    fourier_count: int = 5
+    weight_steps: int = 1
+    weight_rate: float = 0.2
+    weight_penalty: float = 0.05
+    share_floor: float = 0.5
+    restart: bool = False
+    literal: bool = False
+    random: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("moment_order", "fourier_count", "weight_steps"):
+            check_at_least(1, name, getattr(self, name))
+        if self.features not in ("moments", "rff"):
+            raise OptionError(f"Argument 'features' must be 'moments' or 'rff', got {self.features!r}.")
+        if not 0 < self.weight_rate < math.inf:
+            raise OptionError(f"Argument 'weight_rate' must be above 0, got {self.weight_rate}.")
+        if not 0 <= self.weight_penalty < math.inf:
+            raise OptionError(f"Argument 'weight_penalty' must be 0 or more, got {self.weight_penalty}.")
+        if not 0 <= self.share_floor <= 1:
+            raise OptionError(f"Argument 'share_floor' must lie in 0..1, got {self.share_floor}.")
+        if self.literal and self.features != "moments":
+            raise OptionError("literal=True is the form in print, which knows features='moments' only.")
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the network learns.
+
+    size: dimensions of an embedding (d). steps: batches (T_r), for each length with order="lengths", in all with
+    "mixed". batch_size: samples in a batch (N); None depends on the number of relations. learning_rate: alpha_r; with
+    `decay` it falls to nothing over the steps. warm_up: steps before the weights come in, because embeddings mean
+    nothing yet. held_out: share of the samples that are never learned from and judge when to stop. check_every,
+    patience: steps between looks at them, and looks without gain before training stops; None takes all steps.
+    selector: how the pair to merge is chosen; "argmax" is the paper's, which never trains the scorer of pairs.
+    smoothing: how many samples the network's word is worth beside those that were counted; None is the network alone,
+    as in the paper.
+    """
+
+    size: int = 128
+    steps: int = 400
+    batch_size: int | None = None
+    learning_rate: float = 0.02
+    decay: bool = True
+    order: Literal["lengths", "mixed"] = "mixed"
+    warm_up: int = 20
+    held_out: float = 0.05
+    check_every: int = 25
+    patience: int | None = 4
+    selector: Literal["straight-through", "argmax"] = "straight-through"
+    smoothing: float | None = 20.0
+
+    def __post_init__(self) -> None:
+        for name in ("size", "steps", "batch_size", "check_every", "patience"):
+            check_at_least(1, name, getattr(self, name))
+        for name in ("warm_up", "smoothing"):
+            check_at_least(0, name, getattr(self, name))
+        if not 0 < self.learning_rate < 10:
+            raise OptionError(f"Argument 'learning_rate' must be above 0 and below 10, got {self.learning_rate}.")
+        if not 0 <= self.held_out < 1:
+            raise OptionError(f"Argument 'held_out' must be a share below 1, got {self.held_out}.")
+
+    def batch_size_for(self, relations: int) -> int:
+        """Return the samples in a batch on a graph with so many relations."""
+        return self.batch_size or (SMALL_BATCH if relations < FEW_RELATIONS else LARGE_BATCH)
+
+
+def check_at_least(least: float, name: str, value: float | None) -> None:
+    """Refuse a value below the least one; None is the default."""
+    if value is not None and value < least:
+        raise OptionError(f"Argument {name!r} must be at least {least}, got {value}.")
+
+
+# Options of models that were saved before the options had groups.
+OLD_MINING = {
+    name: f"mining.{name}"
+    for name in (
+        *("min_length", "backtracking", "negatives", "min_support", "measure_budget"),
+        *("constant_support", "per_constant"),
+    )
+}
+OLD_NAMES = (
+    OLD_MINING
+    | {
+        name: f"training.{name}"
+        for name in (
+            *("size", "steps", "batch_size", "learning_rate", "decay", "order", "warm_up", "held_out", "patience"),
+            *("selector", "smoothing"),
+        )
+    }
+    | {
+        name: f"decorrelation.{name}"
+        for name in (
+            *("moment_order", "features", "weight_steps", "weight_rate", "weight_penalty", "share_floor", "restart"),
+            "literal",
+        )
+    }
+    | {"random_weights": "decorrelation.random", "decorrelate": "decorrelation"}
+)
+
+
+# The paper's hyper-parameters by graph, its appendix E: N, d, T_r, alpha_r, T_d.
+PAPER_SIZES = {
+    "family": (500, 512, 1000, 1e-4, 200),
+    "kinship": (1000, 1024, 2000, 2.5e-4, 200),
+    "umls": (1000, 512, 2000, 2.5e-4, 100),
+    "wn18rr": (5000, 1024, 2000, 1e-4, 50),
+    "fb15k-237": (5000, 1024, 5000, 5e-4, 100),
+    "yago3-10": (8000, 1024, 5000, 2.5e-4, 100),
+    # The table gives no T_d for DBLP; 100 is its most frequent value.
+    "dblp": (1000, 512, 2000, 2.5e-4, 100),
+}
+
+
+def paper_options(graph: str) -> dict[str, Any]:
+    """Return the arguments of StableRule that the paper prints for a graph.
+
+    >>> paper_options("umls")["training"].size
+    512
+    """
+    if graph not in PAPER_SIZES:
+        known = ", ".join(PAPER_SIZES)
+        raise OptionError(f"The paper has no settings for {graph!r}.{closest(graph, PAPER_SIZES)} It has: {known}.")
+    batch_size, size, steps, learning_rate, weight_steps = PAPER_SIZES[graph]
+    return {
+        "max_length": 3,
+        "rules_per_relation": 200,
+        "constants": False,
+        "aggregation": "count",
+        "by": "score",
+        "mining": Mining(min_length=2, negatives="paper"),
+        "decorrelation": Decorrelation(
+            moment_order=2, weight_steps=weight_steps, weight_rate=0.01, restart=True, literal=True
+        ),
+        "training": Training(
+            size=size,
+            steps=steps,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            decay=False,
+            order="lengths",
+            warm_up=0,
+            patience=None,
+            selector="argmax",
+            smoothing=None,
+        ),
+    }

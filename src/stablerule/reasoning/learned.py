@@ -1,0 +1,152 @@
+"""What `fit` is given and what it leaves behind, as values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from stablerule.errors import InputError
+from stablerule.paths.examples import ExampleFacts
+from stablerule.reasoning.aggregation import Aggregation
+from stablerule.reasoning.budget import Budget, check_minutes
+from stablerule.reasoning.calibration import Calibration
+from stablerule.reasoning.choosing import Choice
+from stablerule.reasoning.questions import check_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Graph, Triples
+    from stablerule.reasoning.searching import Searcher
+    from stablerule.rules import RuleSet
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a learner learns from, and how long it may take.
+
+    valid: facts that are not in the graph, None without any. examples: the facts of the graph that may serve as
+    examples; `some_serve` says whether the caller limited them.
+    """
+
+    graph: Graph
+    valid: Triples | None
+    examples: ExampleFacts
+    some_serve: bool
+    budget: Budget
+
+    @classmethod
+    def prepare(cls, graph: Graph, valid: Triples | None, examples: Triples | None, minutes: float | None) -> Lesson:
+        """Check the arguments of `fit`. The budget begins to run."""
+        if not check_graph(graph).n_facts:
+            raise InputError(f"Graph {graph.name!r} has no facts to learn from.")
+        if minutes is not None:
+            check_minutes(minutes)
+        serving = ExampleFacts.of(graph, examples)
+        judged = valid if valid is not None and len(valid) else None
+        return cls(graph, judged, serving, examples is not None, Budget(minutes))
+
+
+@dataclass
+class Course:
+    """How training went: rows of numbers for steps, checks, epochs or rounds, as far as the learner has them.
+
+    ended_by: "itself", "epochs", "patience", "minutes" or "interrupt".
+    """
+
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    checks: list[dict[str, Any]] = field(default_factory=list)
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+    best_mrr: float | None = None
+    best_epoch: int | None = None
+    ended_by: str = "itself"
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned, and how it went.
+
+    rules: None for a method that learns none. choice: how the rules that fire become one score, and what was tried.
+    calibration: from scores to probabilities; a text says why there is none. samples, bodies: how many were counted.
+    examples: how many facts served, where the caller limited them. network: tensors to save beside the rules.
+    cut_short: the time budget ended before everything was done. notes: remarks for the user. ready: the model on the
+    graph that it learned from, where learning made that anyway.
+    """
+
+    rules: RuleSet | None = None
+    choice: Choice | None = None
+    calibration: Calibration | str | None = None
+    samples: int | None = None
+    bodies: int | None = None
+    examples: int | None = None
+    course: Course | None = None
+    network: Mapping[str, NDArray[Any]] | None = field(default=None, repr=False, compare=False)
+    notes: tuple[str, ...] = ()
+    cut_short: bool = False
+    ready: Searcher | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def aggregation(self) -> Aggregation | None:
+        """How the rules that fire become one score; None where rules do not score."""
+        return None if self.choice is None else self.choice.aggregation
+
+    @property
+    def ended_by(self) -> str:
+        """What ended learning: "itself", "epochs", "patience", "minutes" or "interrupt"."""
+        ended = "itself" if self.course is None else self.course.ended_by
+        return "minutes" if ended == "itself" and self.cut_short else ended
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended learning."""
+        return self.ended_by == "interrupt"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values that `from_json` reads back; rules and network have files of their own."""
+        found: dict[str, Any] = {
+            "samples": self.samples,
+            "bodies": self.bodies,
+            "examples": self.examples,
+            "course": None if self.course is None else asdict(self.course),
+            "notes": list(self.notes),
+            "cut_short": self.cut_short,
+        }
+        if self.choice is not None:
+            found |= {"aggregation": self.choice.aggregation.to_json(), "choice": self.choice.to_json()}
+        if self.calibration is not None:
+            why = self.calibration
+            found["calibration"] = {"none_because": why} if isinstance(why, str) else why.to_json()
+        return found
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any], rules: RuleSet | None) -> Self:
+        """Read what `to_json` gave, with the rules that belong to it."""
+        aggregation, calibration, course = (saved.get(name) for name in ("aggregation", "calibration", "course"))
+        choice = None
+        if aggregation is not None:
+            choice = Choice.from_json(saved.get("choice", {}), Aggregation.from_json(aggregation))
+        known: Calibration | str | None = None
+        if calibration is not None:
+            known = calibration.get("none_because") or Calibration.from_json(calibration)
+        return cls(
+            rules=rules,
+            choice=choice,
+            calibration=known,
+            course=None if course is None else Course(**course),
+            notes=tuple(saved.get("notes", ())),
+            cut_short=bool(saved.get("cut_short")),
+            **{name: saved.get(name) for name in ("samples", "bodies", "examples")},
+        )
+
+    def with_rules(self, rules: RuleSet) -> Self:
+        """Return the same with other rules."""
+        return replace(self, rules=rules)
+
+    def with_aggregation(self, aggregation: Aggregation) -> Self:
+        """Return the same with another aggregation."""
+        choice = Choice.fixed(aggregation, "somebody set it") if self.choice is None else self.choice
+        return replace(self, choice=replace(choice, aggregation=aggregation))
