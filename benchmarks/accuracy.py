@@ -95,15 +95,15 @@ def forget_popularity() -> None:
     """Let equal candidates stay equal."""
     import numpy as np  # noqa: PLC0415
 
-    from stablerule.reasoning.search import Search  # noqa: PLC0415
+    from stablerule.reasoning.rule_searcher import RuleSearcher  # noqa: PLC0415
 
-    asked = Search.asked
+    asked = RuleSearcher.asked
 
-    def without(self: Search, relation: int) -> Any:
+    def without(self: RuleSearcher, relation: int) -> Any:
         found = asked(self, relation)
         return found._replace(popularity=np.zeros_like(found.popularity), popular=np.zeros(0, np.int32))
 
-    Search.asked = without  # type: ignore[method-assign]
+    RuleSearcher.asked = without  # type: ignore[method-assign]
 
 
 def main() -> None:

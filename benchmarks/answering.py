@@ -24,13 +24,13 @@ from scipy import sparse
 from stablerule import Graph, RuleSet, Tabular, Triples, Vocabulary, load
 from stablerule.graph import Names
 from stablerule.paths.threads import available_cores
-from stablerule.reasoning.aggregation import Aggregation
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import encode_rules
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import encode_rules
 
 if TYPE_CHECKING:
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.theory import Encoded
+    from stablerule.reasoning.scoring.theory import Encoded
 
 RESULTS = Path(__file__).parent / "results" / "answering.json"
 REPEATS = 3
@@ -47,7 +47,7 @@ def both_ways(rows: Ids, relations: int) -> tuple[Ids, Ids, Ids]:
     )
 
 
-def seconds_to_rank(search: Search, queries: tuple[Ids, Ids, Ids], known: Graph) -> float:
+def seconds_to_rank(search: RuleSearcher, queries: tuple[Ids, Ids, Ids], known: Graph) -> float:
     took = []
     for _ in range(REPEATS):
         began = time.perf_counter()
@@ -97,7 +97,7 @@ def on_fb15k_237() -> dict[str, Any]:
         encoded = encode_rules(rules.top_per_relation(per_relation), dataset.graph)
         took = {}
         for way in WAYS if per_relation == 100 else WAYS[:1]:
-            search = Search(encoded, way)
+            search = RuleSearcher(encoded, way)
             heads, asked, answers = (column[:200] for column in queries)
             search.rank(heads, asked, answers, known)  # compiles
             name = f"{way.name} of {way.top}" if way.top else way.name
@@ -136,7 +136,7 @@ def on_made_up_graphs() -> list[dict[str, Any]]:
         graph = made_up(millions * 1_000_000)
         some = graph.triples.take(random.choice(graph.n_facts, 20_000, replace=False))
         queries = both_ways(some.rows, graph.n_relations)
-        search = Search(encode_rules(rules, graph), Aggregation("count"))
+        search = RuleSearcher(encode_rules(rules, graph), Aggregation("count"))
         search.rank(*queries, graph)  # once, so that all memory has been touched
         took = seconds_to_rank(search, queries, graph)
         found.append(

@@ -175,7 +175,7 @@ def test_rules_give_the_order_of_the_scores(learner: type[Any]) -> None:
     model.min_weight, model.rules_per_relation = 0.0, 1000
     model.fit(Dataset.from_names("ways", train=facts).graph)
     asked = [("x", "r", f"end {a}{b}") for a, b in ways]
-    native, by_rules = np.array(model.score(asked)), model.search()
+    native, by_rules = np.array(model.score(asked)), model.rule_searcher()
     words = by_rules.graph.vocabulary
     tails = np.array([words.entity_id(tail) for *_, tail in asked], np.int32)
     heads, relation = np.full_like(tails, words.entity_id("x")), np.full_like(tails, words.relation_id("r"))

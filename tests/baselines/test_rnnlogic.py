@@ -18,7 +18,7 @@ from stablerule.baselines.rnnlogic import Generator, Predictor, RNNLogic, poster
 from stablerule.baselines.rule_generator import RuleGenerator
 from stablerule.baselines.rule_worth import Written
 from stablerule.errors import OptionError
-from stablerule.reasoning.explaining import first_rules
+from stablerule.reasoning.scoring.explain import first_rules
 from tests.paths.plain import reached
 
 R, D, L = 2, 6, 3
@@ -150,7 +150,7 @@ def test_reasons_are_there_only_where_a_rule_leads(fitted: RNNLogic) -> None:
     graph = WORLD.graph
     every = np.arange(graph.n_entities, dtype=np.int32)
     heads, relations = np.full_like(every, graph.facts(0)[0][0]), np.zeros_like(every)
-    led = fitted.search().rank(heads, relations, every, graph).covered
+    led = fitted.rule_searcher().rank(heads, relations, every, graph).covered
     searcher = fitted.searcher()
     (entities,), _, reasons = searcher.answer(heads[:1], relations[:1], graph.n_entities, reasons=1)
     assert reasons is not None

@@ -14,7 +14,7 @@ from stablerule.baselines.rule_worth import Lessons, Worth, Written, weigh_rules
 from stablerule.graph.triples import Ids
 from stablerule.paths.examples import ExampleFacts
 from stablerule.reasoning.budget import Budget
-from stablerule.reasoning.theory import Theory
+from stablerule.reasoning.scoring.theory import Theory
 
 GRAPH = households(families=4, seed=0).dataset.graph
 N = 2 * GRAPH.n_relations

@@ -66,7 +66,7 @@ def calibrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def expected_facts(model: Path, data: Path, **options: Any) -> list[tuple[str, str, str]]:
     dataset = read_dataset(data)
     known = Graph.build(dataset.everything, dataset.vocabulary)
-    search = load_model(model).search(dataset.graph)
+    search = load_model(model).rule_searcher(dataset.graph)
     return [(fact.head, fact.relation, fact.tail) for fact in complete(search, known=known, **options)]
 
 

@@ -17,8 +17,8 @@ from stablerule.evaluation import Evaluation, Ranks, evaluate
 from stablerule.evaluation import evaluating as evaluating_module
 from stablerule.evaluation.metrics import METRICS
 from stablerule.graph import Dataset, Graph, Triples
-from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.ranks import FORMS
+from stablerule.reasoning.scoring.score import Aggregation
 from tests.evaluation.plain import Row, plain_evaluation, plain_metrics, plain_queries
 from tests.evaluation.worlds import dataset_of, table_model, worlds
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from stablerule import Graph, RuleSet
 from stablerule.experiments.by_walks import ByWalks
 from stablerule.graph import Dataset
-from stablerule.reasoning.aggregation import Aggregation
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import encode_rules
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import encode_rules
 
 RELATIONS = ("r0", "r1", "r2")
 
@@ -68,7 +68,7 @@ def test_where_no_walk_can_return_ranks_are_those_of_paths_before_ties_are_order
     graph = Dataset.from_names("up", train=[*facts, ("e0", "r0", "e1"), ("e0", "r1", "e1"), ("e0", "r2", "e1")]).graph
     rules = rules_of([("r1",), ("r1", "r2"), ("r1", "r2", "r1"), ("r2", "r2")], [0.8, 0.5, 0.25, 0.125])
     facts_of_r0 = graph.triples.take(np.flatnonzero(graph.triples.relations == graph.vocabulary.relation_id("r0")))
-    plain = Search(encode_rules(rules, graph, "score"), Aggregation("count", by="score"))
+    plain = RuleSearcher(encode_rules(rules, graph, "score"), Aggregation("count", by="score"))
     expected = plain.rank(facts_of_r0.heads, facts_of_r0.relations, facts_of_r0.tails, graph)
     found = ByWalks(rules, graph).rank(facts_of_r0, graph=graph, known=graph)
     assert (found.best <= expected.best).all()
@@ -90,7 +90,7 @@ def test_where_no_walk_can_return_ordered_ranks_are_those_of_paths(edges: list[t
     data = Dataset.from_names("up", train=seen, test=[fact for fact in asked if fact[0] != fact[2]])
     rules = rules_of([("r1",), ("r1", "r2"), ("r1", "r2", "r1"), ("r2", "r2")], [1.0, 0.5, 0.25, 0.125])
     test = data.test
-    plain = Search(encode_rules(rules, data.graph, "score"), Aggregation("count", by="score"))
+    plain = RuleSearcher(encode_rules(rules, data.graph, "score"), Aggregation("count", by="score"))
     expected = plain.rank(test.heads, test.relations, test.tails, data.graph)
     found = ByWalks(rules, data.graph, ordered=True).rank(test, graph=data.graph, known=data.graph)
     np.testing.assert_array_equal(found.best, expected.best)

@@ -10,7 +10,8 @@ from stablerule.experiments.stable_confidence import GROUPS, entity_groups, stab
 from stablerule.experiments.weighted_evidence import _worst_group
 from stablerule.learning.extraction import rule_ids
 from stablerule.paths.examples import ExampleFacts
-from stablerule.reasoning.evidence import COLUMNS, Examples
+from stablerule.reasoning.evidence_weights import Examples
+from stablerule.reasoning.scoring.evidence import COLUMNS
 from stablerule.rules.statistics import measure_rules
 
 # In one kind of place `lives_in` follows from `works_in`, in the other it does not.

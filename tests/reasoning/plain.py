@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stablerule import Graph, Rule, RuleSet
-from stablerule.reasoning.aggregation import Aggregation
-from stablerule.reasoning.evidence import BEST, COLUMNS, KINDS, LEAST
-from stablerule.reasoning.theory import CERTAIN
+from stablerule.reasoning.scoring.evidence import BEST, COLUMNS, KINDS, LEAST
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import CERTAIN
 from tests.paths.plain import reached
 
 
@@ -31,7 +31,7 @@ class Band(NamedTuple):
 
 
 class Plain:
-    """What `Search` does, slowly."""
+    """What `RuleSearcher` does, slowly."""
 
     def __init__(self, graph: Graph, rules: RuleSet, way: Aggregation) -> None:
         self.graph, self.way = graph, way

@@ -16,8 +16,8 @@ from stablerule.errors import OptionError
 from stablerule.reasoning import calibration as module
 from stablerule.reasoning.calibration import Calibration, Curve, calibrate, judge
 from stablerule.reasoning.choosing import split_valid
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.searching import Found
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.searcher import Found
 
 
 def candidates(scores: Any, labels: Any, weights: Any = None, sizes: Any = None) -> module._Candidates:
@@ -129,7 +129,7 @@ def test_probabilities_hold_on_facts_that_were_not_fitted(model: Tabular, datase
 
 def test_everybody_asked_gives_the_share_of_all_candidates(model: Tabular, dataset: Dataset) -> None:
     """The sample stands for all: what it counts is near what asking everybody counts."""
-    graph, search = dataset.graph, model.search(dataset.graph)
+    graph, search = dataset.graph, model.rule_searcher(dataset.graph)
     _, facts = split_valid(dataset.valid, 0)
     assert facts is not None
     held_out = Graph.build(facts, graph.vocabulary)
@@ -152,7 +152,7 @@ def test_known_facts_are_no_candidates_but_calibrating_ones_are(model: Tabular, 
     assert choosing is not None
     assert facts is not None
     known = Graph.build(Triples.concat(dataset.train, dataset.valid), dataset.vocabulary)
-    search, seen = model.search(graph), []
+    search, seen = model.rule_searcher(graph), []
 
     def watch(heads: Any, relations: Any, k: int, left_out: Graph, limits: Any) -> Any:
         seen.append(left_out)
@@ -170,7 +170,7 @@ def test_known_facts_are_no_candidates_but_calibrating_ones_are(model: Tabular, 
 def test_a_share_makes_each_positive_stand_for_others(model: Tabular, dataset: Dataset) -> None:
     _, facts = split_valid(dataset.valid, 0)
     known = Graph.build(Triples.concat(dataset.train, dataset.valid), dataset.vocabulary)
-    whole, part = (calibrate(model.search(dataset.graph), facts, known, share=share) for share in (1.0, 0.15))
+    whole, part = (calibrate(model.rule_searcher(dataset.graph), facts, known, share=share) for share in (1.0, 0.15))
     assert isinstance(whole, Calibration)
     assert isinstance(part, Calibration)
     high = np.ones(1)
@@ -191,7 +191,7 @@ def test_without_enough_facts_there_is_none_and_a_reason(dataset: Dataset) -> No
     assert "valid split" in str(learner.learned_.calibration)
     assert learner.calibration_for(dataset.graph) == learner.learned_.calibration
     few = dataset.valid.take(np.arange(5))
-    found = calibrate(learner.search(), few, dataset.graph)
+    found = calibrate(learner.rule_searcher(), few, dataset.graph)
     assert isinstance(found, str)
     assert "of 5 calibrating facts" in found
 
@@ -201,18 +201,18 @@ def test_scores_that_say_nothing_give_no_calibration(
 ) -> None:
     _, facts = split_valid(dataset.valid, 0)
     known = Graph.build(Triples.concat(dataset.train, dataset.valid), dataset.vocabulary)
-    random, ask = np.random.default_rng(0), Search.answer
+    random, ask = np.random.default_rng(0), RuleSearcher.answer
 
     def answer_at_random(*words: Any) -> Any:
         tails, scores, _ = ask(*words)
         return Found(tails, random.random(scores.shape))
 
-    monkeypatch.setattr(Search, "answer", answer_at_random)
-    found = calibrate(model.search(dataset.graph), facts, known)
+    monkeypatch.setattr(RuleSearcher, "answer", answer_at_random)
+    found = calibrate(model.rule_searcher(dataset.graph), facts, known)
     assert isinstance(found, str)
     assert "it shows no skill" in found
     monkeypatch.setattr(module, "_fit", lambda some: None)
-    assert "too few to judge it" in str(calibrate(model.search(dataset.graph), facts, known))
+    assert "too few to judge it" in str(calibrate(model.rule_searcher(dataset.graph), facts, known))
 
 
 def test_skill_is_more_than_chance() -> None:

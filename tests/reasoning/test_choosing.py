@@ -15,13 +15,19 @@ from stablerule import Dataset, Graph, Tabular, Triples, households, load_model,
 from stablerule.errors import OptionError
 from stablerule.reasoning import RuleReasoner
 from stablerule.reasoning import choosing as module
-from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.choosing import Choice, Queries, choose_aggregation, split_valid
-from stablerule.reasoning.evidence import COLUMNS, Examples
-from stablerule.reasoning.fitting import Weights, fit_weights, mean_reciprocal_rank, softmax_loss
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import By, Encoded, encode_rules
-from stablerule.reasoning.weighing import AGGREGATIONS
+from stablerule.reasoning.evidence_weights import (
+    Examples,
+    Weights,
+    fit_weights,
+    gather_examples,
+    mean_reciprocal_rank,
+    softmax_loss,
+)
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.evidence import COLUMNS
+from stablerule.reasoning.scoring.score import AGGREGATIONS, Aggregation
+from stablerule.reasoning.scoring.theory import By, Encoded, encode_rules
 from tests.worlds import random_graph
 
 WORLDS = {
@@ -67,7 +73,7 @@ def test_the_mrr_of_the_choice_is_that_of_the_judged_queries(world: Dataset, mod
     known = Graph.build(Triples.concat(world.graph.triples, world.valid), world.vocabulary)
     for way in choice_of(model).tried:
         if way["name"] != "learned":
-            search = Search(encode_rules(model.rules, world.graph, way["by"]), aggregation_of(way))
+            search = RuleSearcher(encode_rules(model.rules, world.graph, way["by"]), aggregation_of(way))
             found = (1 / search.rank(*queries, known).form("realistic")).mean()
             assert found == pytest.approx(way["mrr"], abs=0.1)
 
@@ -134,7 +140,7 @@ def test_what_constants_say_can_be_left_out_of_evidence() -> None:
     queries, known = Queries.both_ways(world.valid, world.graph.n_relations), world.graph
     room = 2 * world.graph.n_entities
     encoded = [encode_rules(rules, world.graph) for rules in (model.rules, model.rules.filter(kind="chains"))]
-    both, chains = (Search(one, Aggregation()).evidence(*queries, known, room) for one in encoded)
+    both, chains = (gather_examples(RuleSearcher(one, Aggregation()), *queries, known, room) for one in encoded)
     assert (both.stand_for > 0).sum() > (chains.stand_for > 0).sum() > 0  # constants reach more
     alone = both.by_chains_alone()
     there = alone.stand_for > 0
@@ -153,8 +159,8 @@ def test_where_no_constant_is_known_chains_are_weighed_as_if_alone(world: Datase
     assert len(model.rules.filter(kind="constants"))
     assert choice_of(model).aggregation.chain_weights
     assert choice_of(model).aggregation.chain_weights != choice_of(model).aggregation.weights
-    assert model.search(world.graph).ways.aggregation == choice_of(model).aggregation
-    used = model.search(elsewhere(world.graph)).ways.aggregation
+    assert model.rule_searcher(world.graph).ways.aggregation == choice_of(model).aggregation
+    used = model.rule_searcher(elsewhere(world.graph)).ways.aggregation
     assert used.weights == choice_of(model).aggregation.chain_weights
     assert replace(used, weights=choice_of(model).aggregation.weights) == replace(
         choice_of(model).aggregation, chain_weights={}
@@ -164,7 +170,7 @@ def test_where_no_constant_is_known_chains_are_weighed_as_if_alone(world: Datase
 def test_chains_have_no_weights_of_their_own_where_all_rules_are_chains(world: Dataset) -> None:
     model = learner(aggregation="learned", constants=False).fit(world.graph, world.valid)
     assert not choice_of(model).aggregation.chain_weights
-    assert model.search(elsewhere(world.graph)).ways.aggregation == choice_of(model).aggregation
+    assert model.rule_searcher(elsewhere(world.graph)).ways.aggregation == choice_of(model).aggregation
 
 
 def test_a_model_from_before_there_were_weights_for_chains_is_read(model: Tabular) -> None:
@@ -225,7 +231,7 @@ def test_relations_with_their_own_way_are_ranked_by_it() -> None:
     queries = Queries.both_ways(world.test, world.graph.n_relations)
     own = world.vocabulary.relation_name(int(queries.relations[0]))
     ways = [Aggregation(), Aggregation("count"), Aggregation(relations={own: "count"})]
-    usual, other, mixed = (Search(encoded, way).rank(*queries, world.graph).best for way in ways)
+    usual, other, mixed = (RuleSearcher(encoded, way).rank(*queries, world.graph).best for way in ways)
     np.testing.assert_array_equal(mixed, np.where(queries.relations == queries.relations[0], other, usual))
 
 

@@ -56,7 +56,7 @@ def facts_of(dataset: Dataset) -> set[tuple[str, str, str]]:
 def test_no_known_fact_and_none_twice(seed: int, candidates: Any, domain: Any) -> None:
     graph = random_graph(seed)
     model = Tabular(walks=500, aggregation="noisy_or").fit(graph)
-    found = [key(fact) for fact in complete(model.search(), candidates=candidates, domain=domain)]
+    found = [key(fact) for fact in complete(model.rule_searcher(), candidates=candidates, domain=domain)]
     known = {tuple(row) for row in graph.vocabulary.decode(graph.triples).rows()}
     assert not known & set(found)
     assert len(set(found)) == len(found)
@@ -70,10 +70,10 @@ def test_no_known_fact_and_none_twice(seed: int, candidates: Any, domain: Any) -
 def test_the_best_of_all_are_the_first_of_a_plain_sort(seed: int, top: int, calibrated: bool) -> None:
     model = Tabular(walks=500, aggregation="noisy_or").fit(random_graph(seed))
     calibration = CURVE if calibrated else None
-    all_of_them = list(complete(model.search(), calibration=calibration, candidates="all"))
+    all_of_them = list(complete(model.rule_searcher(), calibration=calibration, candidates="all"))
     expected = sorted(all_of_them, key=plain_order)
-    assert list(complete(model.search(), top=top, calibration=calibration, candidates="all")) == expected[:top]
-    some = list(complete(model.search(), per_relation=top, calibration=calibration, candidates="all"))
+    assert list(complete(model.rule_searcher(), top=top, calibration=calibration, candidates="all")) == expected[:top]
+    some = list(complete(model.rule_searcher(), per_relation=top, calibration=calibration, candidates="all"))
     for relation in ("r0", "r1", "r2"):
         of_it = [fact for fact in expected if fact.relation == relation]
         assert [fact for fact in some if fact.relation == relation] == of_it[:top]
@@ -81,7 +81,7 @@ def test_the_best_of_all_are_the_first_of_a_plain_sort(seed: int, top: int, cali
 
 def test_it_finds_what_answering_finds(model: Tabular, dataset: Dataset) -> None:
     known = everything(dataset)
-    found = list(complete(model.search(), known=known, relations=["sibling_of"], per_query=3))
+    found = list(complete(model.rule_searcher(), known=known, relations=["sibling_of"], per_query=3))
     heads = sorted({fact.head for fact in found})
     queries = [(head, "sibling_of") for head in heads]
     answers = model.answer(queries, 3, known=known, candidates="range")
@@ -90,10 +90,10 @@ def test_it_finds_what_answering_finds(model: Tabular, dataset: Dataset) -> None
 
 
 def test_known_facts_of_all_splits_are_left_out(model: Tabular, dataset: Dataset) -> None:
-    found = {key(fact) for fact in complete(model.search(), known=everything(dataset))}
+    found = {key(fact) for fact in complete(model.rule_searcher(), known=everything(dataset))}
     assert found
     assert not found & facts_of(dataset)
-    more = {key(fact) for fact in complete(model.search())}
+    more = {key(fact) for fact in complete(model.rule_searcher())}
     assert more & facts_of(dataset)  # held-out facts are among the new ones of train alone
 
 
@@ -128,7 +128,7 @@ def test_each_rule_concludes_its_fact_along_its_path(name: str) -> None:
     model = Tabular(walks=30_000, aggregation="max_plus").fit(dataset.graph)
     train = {row[:3] for row in dataset.frame("train").rows()}
     weights = {str(one.rule): one.confidence for one in model.rules}
-    found = list(complete(model.search(), per_relation=60, candidates="all", domain="all"))
+    found = list(complete(model.rule_searcher(), per_relation=60, candidates="all", domain="all"))
     kinds = set()
     for fact in found:
         rule = Rule.parse(fact.rule)
@@ -149,14 +149,14 @@ def test_a_rule_read_backwards_has_a_path() -> None:
     model = Tabular(walks=200).fit(dataset.graph)
     rules = RuleSet([(Rule("~home_of", ("born_in", "in")), {"support": 4, "body_count": 6})])
     model = model.with_learned(model.learned_.with_rules(rules))
-    found = list(complete(model.search(), relations=["home_of"], candidates="all"))
+    found = list(complete(model.rule_searcher(), relations=["home_of"], candidates="all"))
     assert [(fact.tail, fact.path) for fact in found] == [(f"p{i}", ("F", f"c{i}", f"p{i}")) for i in (4, 5)]
     assert found[0].rule == "home_of(Y, X) <- born_in(X, A), in(A, Y)"
     assert "home_of p4" in str(found[0])
 
 
 def test_thresholds(model: Tabular) -> None:
-    search = model.search()
+    search = model.rule_searcher()
     everyone = list(complete(search, calibration=CURVE))
     least = float(np.median([fact.score for fact in everyone]))
     assert list(complete(search, calibration=CURVE, threshold=least)) == [f for f in everyone if f.score >= least]
@@ -168,25 +168,25 @@ def test_thresholds(model: Tabular) -> None:
 def test_probabilities_only_for_those_that_were_calibrated(model: Tabular, dataset: Dataset) -> None:
     train = {row[:3] for row in dataset.frame("train").rows()}
     heads, tails = {fact[:2] for fact in train}, {fact[1:] for fact in train}
-    found = list(complete(model.search(), calibration=CURVE, domain="all", candidates="all", per_relation=200))
+    found = list(complete(model.rule_searcher(), calibration=CURVE, domain="all", candidates="all", per_relation=200))
     for fact in found:
         usual = (fact.head, fact.relation) in heads and (fact.relation, fact.tail) in tails
         assert fact.probability == (pytest.approx(fact.score / 2) if usual else None)
     assert {fact.probability is None for fact in found} == {True, False}
-    assert all(fact.probability is None for fact in complete(model.search(), top=5))
+    assert all(fact.probability is None for fact in complete(model.rule_searcher(), top=5))
 
 
 def test_small_blocks_change_nothing(model: Tabular, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = list(complete(model.search(), per_relation=7))
+    expected = list(complete(model.rule_searcher(), per_relation=7))
     monkeypatch.setattr(completing, "BLOCK", 5)
-    assert list(complete(model.search(), per_relation=7)) == expected
+    assert list(complete(model.rule_searcher(), per_relation=7)) == expected
 
 
 def test_any_number_of_answers_for_a_head(model: Tabular, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = list(complete(model.search(), relations=["cousin_of"], per_query=dataset.graph.n_entities))
-    assert list(complete(model.search(), relations=["cousin_of"], per_query=10**12)) == every
-    monkeypatch.setattr("stablerule.reasoning.search.ANSWERS_AT_ONCE", 1)
-    assert list(complete(model.search(), relations=["cousin_of"], per_query=10**12)) == every
+    every = list(complete(model.rule_searcher(), relations=["cousin_of"], per_query=dataset.graph.n_entities))
+    assert list(complete(model.rule_searcher(), relations=["cousin_of"], per_query=10**12)) == every
+    monkeypatch.setattr("stablerule.reasoning.rule_searcher.ANSWERS_AT_ONCE", 1)
+    assert list(complete(model.rule_searcher(), relations=["cousin_of"], per_query=10**12)) == every
 
 
 def test_nobody_is_its_own_cousin() -> None:
@@ -198,19 +198,19 @@ def test_nobody_is_its_own_cousin() -> None:
         model = Tabular(walks=500, mining=Mining(constant_support=1)).fit(
             Dataset.from_names("cousins", train=[*train, *more]).graph
         )
-        found = [fact for fact in complete(model.search(), **asked) if fact.head == fact.tail]
+        found = [fact for fact in complete(model.rule_searcher(), **asked) if fact.head == fact.tail]
         assert bool(found) == bool(more)
 
 
 def test_frames_join_although_some_are_empty(model: Tabular) -> None:
-    completion = Completion(model.search(), Wanted(threshold=0.999999), calibration=CURVE)
+    completion = Completion(model.rule_searcher(), Wanted(threshold=0.999999), calibration=CURVE)
     frames = [completion.of(relation) for relation in completion.relations]
     assert all(frame.schema == completion.nothing().schema for frame in frames)
     assert len(best_facts(completion.nothing(), 3)) == 0
 
 
 def test_what_makes_no_sense_is_refused(model: Tabular) -> None:
-    search = model.search()
+    search = model.rule_searcher()
 
     def fails(**options: Any) -> str:
         with pytest.raises(OptionError) as caught:
@@ -238,12 +238,12 @@ def test_what_makes_no_sense_is_refused(model: Tabular) -> None:
 
 def test_scores_that_are_sums_may_have_a_threshold_above_1(dataset: Dataset) -> None:
     model = Tabular(walks=5_000, aggregation="count").fit(dataset.graph)
-    assert all(fact.score >= 1.5 for fact in complete(model.search(), threshold=1.5))
+    assert all(fact.score >= 1.5 for fact in complete(model.rule_searcher(), threshold=1.5))
 
 
 def test_a_model_completes_and_is_calibrated_only_where_it_learned(dataset: Dataset, model: Tabular) -> None:
     known = everything(dataset)
-    expected = list(complete(model.search(), known=known, relations=["sibling_of"], top=5))
+    expected = list(complete(model.rule_searcher(), known=known, relations=["sibling_of"], top=5))
     assert list(model.complete(known=known, relations=["sibling_of"], top=5)) == expected
     with pytest.raises(OptionError, match="Argument 'top' must be"):
         model.complete(top=0)  # at once

@@ -11,14 +11,14 @@ from stablerule.baselines.attention_rules import make_rules
 from stablerule.baselines.epochs import OLD_EPOCHS
 from stablerule.baselines.network_reasoner import Scorer
 from stablerule.baselines.neural import NeuralReasoner, fit_network
-from stablerule.baselines.score_search import ScoreSearch
+from stablerule.baselines.score_search import ScoreSearcher
 from stablerule.baselines.spreading import Spreading
 from stablerule.errors import OptionError
 from stablerule.learning.plan import budget_within
 from stablerule.reasoning import Learned
-from stablerule.reasoning.aggregation import Aggregation
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import encode_rules
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import encode_rules
 from stablerule.rules import RuleSet
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ class DifferentiableReasoner(NeuralReasoner):
         rules = extract_rules(lesson, self, self.network_)
         return self._end(lesson, Learned(rules=rules, course=course))
 
-    def _searcher(self, graph: Graph) -> ScoreSearch:
+    def _searcher(self, graph: Graph) -> ScoreSearcher:
         # What no mass reaches is no answer, and mass is a share already.
-        return ScoreSearch(
+        return ScoreSearcher(
             graph, self._score_on(graph), name=self.method, most=1.0, floor=0.0, rules=self._rules_on(graph)
         )
 
@@ -100,12 +100,12 @@ class DifferentiableReasoner(NeuralReasoner):
         self._check_fitted()
         return RuleSet() if self.learned_.rules is None else self.learned_.rules
 
-    def search(self, graph: Graph | None = None) -> Search:
+    def rule_searcher(self, graph: Graph | None = None) -> RuleSearcher:
         """Give the rules, made ready for a graph: what explains answers."""
         return self._rules_on(self.searcher(graph).graph)
 
-    def _rules_on(self, graph: Graph) -> Search:
-        return Search(encode_rules(self.rules, graph, "score"), Aggregation("count", by="score"))
+    def _rules_on(self, graph: Graph) -> RuleSearcher:
+        return RuleSearcher(encode_rules(self.rules, graph, "score"), Aggregation("count", by="score"))
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from stablerule.baselines.edges import Edges
-from stablerule.baselines.score_search import ScoreSearch
+from stablerule.baselines.score_search import ScoreSearcher
 from stablerule.errors import InputError
 from stablerule.learning.training import check_device
 from stablerule.reasoning import Reasoner
-from stablerule.reasoning.folder import NETWORK
+from stablerule.reasoning.model_folder import NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from stablerule.baselines.epochs import Epochs
     from stablerule.graph import Graph, Vocabulary
-    from stablerule.reasoning.folder import SavedModel
+    from stablerule.reasoning.model_folder import SavedModel
 
     Score: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 
@@ -53,8 +53,8 @@ class NetworkReasoner(Reasoner):
     training: Epochs
     device: str
 
-    def _searcher(self, graph: Graph) -> ScoreSearch:
-        return ScoreSearch(graph, self._score_on(graph), name=self.method, shown=share_of_each, most=1.0)
+    def _searcher(self, graph: Graph) -> ScoreSearcher:
+        return ScoreSearcher(graph, self._score_on(graph), name=self.method, shown=share_of_each, most=1.0)
 
     def _score_on(self, graph: Graph) -> Score:
         """Score by the ids of any graph: names that the network knows under other ids are translated."""

@@ -21,8 +21,8 @@ from stablerule.reasoning import Learned
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from stablerule.reasoning.folder import SavedModel
     from stablerule.reasoning.learned import Course, Lesson
+    from stablerule.reasoning.model_folder import SavedModel
 
 MOST_JUDGED = 1000  # validation facts that an epoch is judged on, unless a method is slow to answer
 HELD_OUT = 0.05  # of the facts, to judge an epoch by where there are no validation facts

@@ -8,7 +8,7 @@ import numpy as np
 
 from stablerule.paths.compiling import compiled
 from stablerule.paths.reach import edges_between
-from stablerule.reasoning.firings import (
+from stablerule.reasoning.scoring.firing import (
     N_CANDIDATES,
     N_FIRINGS,
     Workplace,
@@ -18,7 +18,7 @@ from stablerule.reasoning.firings import (
     no_firings,
     open_relation,
 )
-from stablerule.reasoning.theory import Theory, no_traits
+from stablerule.reasoning.scoring.theory import Theory, no_traits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

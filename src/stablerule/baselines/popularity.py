@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from stablerule.baselines.score_search import ScoreSearch
+from stablerule.baselines.score_search import ScoreSearcher
 from stablerule.reasoning import Learned, Reasoner
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ class Popularity(Reasoner):
         """Say what `fit` would do."""
         return [f"counts the facts of {graph.n_relations:,} relations by their ends"]
 
-    def _searcher(self, graph: Graph) -> ScoreSearch:
+    def _searcher(self, graph: Graph) -> ScoreSearcher:
         def score(heads: NDArray[np.int64], relations: NDArray[np.int64]) -> NDArray[np.float64]:
             counts = {r: np.bincount(graph.facts(r)[1], minlength=graph.n_entities) for r in set(relations.tolist())}
             return np.array([counts[r] for r in relations.tolist()], np.float64).reshape(len(heads), graph.n_entities)
 
-        return ScoreSearch(graph, score, name=self.method, floor=0.0)
+        return ScoreSearcher(graph, score, name=self.method, floor=0.0)

@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stablerule.baselines.score_search import ScoreSearch
+from stablerule.baselines.score_search import ScoreSearcher
 from stablerule.paths.compiling import NOTHING, compiled
-from stablerule.reasoning.firings import N_FIRINGS, close_relation, fire, no_firings, open_relation
+from stablerule.reasoning.scoring.firing import N_FIRINGS, close_relation, fire, no_firings, open_relation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.asking import Asked, Desk
-    from stablerule.reasoning.search import Search
+    from stablerule.reasoning.rule_searcher import Asked, Desk, RuleSearcher
 
 
-class PredictorSearch(ScoreSearch):
+class PredictorSearch(ScoreSearcher):
     """Rules on a graph, whose weights stand in their theory, and biases (2R, E) on top. All entities are answers."""
 
-    def __init__(self, rules: Search, bias: NDArray[np.float32], *, name: str) -> None:
+    def __init__(self, rules: RuleSearcher, bias: NDArray[np.float32], *, name: str) -> None:
         super().__init__(rules.graph, self._scores, name=name, rules=rules)
         self.rules, self.bias = rules, bias
 
@@ -34,7 +33,7 @@ class PredictorSearch(ScoreSearch):
             add_paths(asked, heads[rows].astype(np.int32), desk, some)
             scores[rows] = some
 
-        self.rules._in_parts(relations.astype(np.int32), heads.astype(np.int32), part)
+        self.rules.in_parts(relations.astype(np.int32), heads.astype(np.int32), part)
         return scores
 
 

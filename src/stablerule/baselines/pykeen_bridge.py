@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from stablerule.baselines.edges import Edges
     from stablerule.graph import Graph, Triples
-    from stablerule.reasoning.folder import SavedModel
     from stablerule.reasoning.learned import Lesson
+    from stablerule.reasoning.model_folder import SavedModel
 
 NEED_MORE = {  # than the facts of a graph
     "ComplExLiteral": "numbers about entities",

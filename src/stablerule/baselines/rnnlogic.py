@@ -28,12 +28,12 @@ from stablerule.learning.options import check_at_least
 from stablerule.learning.plan import budget_within
 from stablerule.learning.training import check_device
 from stablerule.reasoning import Learned, RuleReasoner
-from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.calibration import Calibration, calibrate
 from stablerule.reasoning.choosing import Choice
 from stablerule.reasoning.learned import Course
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import encode_rules
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import encode_rules
 from stablerule.rules import RuleSet
 from stablerule.rules.scored import NUMBERS
 from stablerule.rules.statistics import measure_rules
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.reasoning.budget import Budget
-    from stablerule.reasoning.folder import SavedModel
     from stablerule.reasoning.learned import Lesson
-    from stablerule.reasoning.searching import Searcher
-    from stablerule.reasoning.theory import Encoded
+    from stablerule.reasoning.model_folder import SavedModel
+    from stablerule.reasoning.scoring.theory import Encoded
+    from stablerule.reasoning.searcher import Searcher
     from stablerule.samples import RuleSamples
 
     Stopped = Callable[[], bool]
@@ -191,13 +191,13 @@ class RNNLogic(RuleReasoner):
         tensors = self._tensors()
         return np.zeros((2 * self.data_.relations, 0), np.float32) if tensors is None else tensors["bias"]
 
-    def search(self, graph: Graph | None = None) -> Search:
+    def rule_searcher(self, graph: Graph | None = None) -> RuleSearcher:
         """Give the rules, made ready for a graph, without biases: what explains answers."""
         found = self.searcher(graph)
-        return found.rules if isinstance(found, PredictorSearch) else super().search(graph)
+        return found.rules if isinstance(found, PredictorSearch) else super().rule_searcher(graph)
 
     def _searcher(self, graph: Graph) -> Searcher:
-        rules = Search(encode_weights(self.rules, graph), self.learned_.aggregation or ANSWERING)
+        rules = RuleSearcher(encode_weights(self.rules, graph), self.learned_.aggregation or ANSWERING)
         return PredictorSearch(rules, self.bias_on(graph), name=self.method) if self.predictor.entity_bias else rules
 
     def bias_on(self, graph: Graph) -> NDArray[np.float32]:
@@ -340,7 +340,7 @@ def calibrate_weights(lesson: Lesson, o: RNNLogic, rules: RuleSet, **record: Any
     found: Calibration | str = "it is for answers by rules alone, and these have biases of entities, too"
     if not o.predictor.entity_bias:
         known = graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
-        found = calibrate(Search(encode_weights(rules, graph), ANSWERING), valid, known, seed=o.seed)
+        found = calibrate(RuleSearcher(encode_weights(rules, graph), ANSWERING), valid, known, seed=o.seed)
     return Learned(rules, Choice.fixed(ANSWERING, "the method has one way"), found, **record)
 
 

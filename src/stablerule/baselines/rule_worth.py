@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stablerule.graph.triples import Ids
     from stablerule.paths.examples import ExampleFacts
     from stablerule.reasoning.budget import Budget
-    from stablerule.reasoning.theory import Theory
+    from stablerule.reasoning.scoring.theory import Theory
 
     Stopped = Callable[[], bool]
 

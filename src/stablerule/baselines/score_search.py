@@ -10,8 +10,8 @@ import numpy as np
 from stablerule.evaluation import ByScores
 from stablerule.graph import Graph, Triples
 from stablerule.graph.triples import read_only
-from stablerule.reasoning.explaining import join_reasons
-from stablerule.reasoning.searching import Found
+from stablerule.reasoning.scoring.explain import join_reasons
+from stablerule.reasoning.searcher import Found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.answers import Explanation
-    from stablerule.reasoning.explaining import Reasons
     from stablerule.reasoning.ranks import Ranks
-    from stablerule.reasoning.search import Search
+    from stablerule.reasoning.rule_searcher import RuleSearcher
+    from stablerule.reasoning.scoring.explain import Reasons
 
 SCORES_AT_ONCE = 1 << 22
 
 
-class ScoreSearch:
+class ScoreSearcher:
     """A model that scores, made ready for a graph.
 
     score: with heads (b,) and relations (b,), both int64, it returns the scores of all entities, (b, E).
@@ -48,7 +48,7 @@ class ScoreSearch:
         most: float = math.inf,
         floor: float | None = None,
         at_most: int | None = None,
-        rules: Search | None = None,
+        rules: RuleSearcher | None = None,
     ) -> None:
         self.graph, self._rules = graph, rules
         self._score, self._shown, self._most, self._floor = score, shown, most, floor

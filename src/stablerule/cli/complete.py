@@ -18,7 +18,7 @@ from stablerule.errors import OptionError
 from stablerule.io import write_beside
 from stablerule.progress import progress_bar
 from stablerule.reasoning.completing import Completion, Wanted, best_facts
-from stablerule.reasoning.folder import NETWORK, RULES
+from stablerule.reasoning.model_folder import NETWORK, RULES
 from stablerule.rules.scored import counted
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
 from stablerule.cli.output import print_json, visible
 from stablerule.errors import OptionError
 from stablerule.reasoning.answers import number, say_facts
-from stablerule.reasoning.questions import encode_triples
-from stablerule.reasoning.why_not import why_not
+from stablerule.reasoning.queries import encode_triples
+from stablerule.reasoning.whynot import why_not
 from stablerule.rules.scored import counted
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from stablerule.graph import Dataset, Graph
 
 if TYPE_CHECKING:
     from stablerule.reasoning import DataMark, Reasoner
-    from stablerule.reasoning.search import Search
-    from stablerule.reasoning.searching import Searcher
+    from stablerule.reasoning.rule_searcher import RuleSearcher
+    from stablerule.reasoning.searcher import Searcher
 
 ModelArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")]
 DataOption: TypeAlias = Annotated[
@@ -49,9 +49,9 @@ class ModelOnGraph:
         return self.model.searcher(self.graph)
 
     @property
-    def search(self) -> Search:
+    def search(self) -> RuleSearcher:
         """The model's rules, ready for the graph; an error for a model that has none."""
-        return self.model.search(self.graph)
+        return self.model.rule_searcher(self.graph)
 
     @cached_property
     def known(self) -> Graph:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from stablerule.evaluation import ByScores
-from stablerule.reasoning.theory import encode_rules
+from stablerule.reasoning.scoring.theory import encode_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

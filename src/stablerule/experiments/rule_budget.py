@@ -15,10 +15,10 @@ from stablerule.evaluation import evaluate
 from stablerule.experiments.apart import run_apart
 from stablerule.experiments.path_groups import groups_of_test
 from stablerule.reasoning import RuleReasoner
-from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.option_types import join_options
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import encode_rules
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import encode_rules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stablerule.experiments.cells import Cell
     from stablerule.graph import Dataset, Graph, Triples
     from stablerule.reasoning.ranks import Ranks
-    from stablerule.reasoning.theory import By
+    from stablerule.reasoning.scoring.theory import By
     from stablerule.rules import RuleSet
 
 KEPT = (1, 2, 5, 10, 20, 50, 100, 200, 400)
@@ -104,10 +104,12 @@ class BestRule:
 
     def __init__(self, rules: RuleSet, by: By) -> None:
         self._rules, self._by = rules, by
-        self._search: Search | None = None
+        self._search: RuleSearcher | None = None
 
     def rank(self, queries: Triples, *, graph: Graph, known: Graph) -> Ranks:
         """Rank the answers; see `Ranker.rank`."""
         if self._search is None or self._search.graph is not graph:
-            self._search = Search(encode_rules(self._rules, graph, self._by), Aggregation("max_plus", by=self._by))
+            self._search = RuleSearcher(
+                encode_rules(self._rules, graph, self._by), Aggregation("max_plus", by=self._by)
+            )
         return self._search.rank(queries.heads, queries.relations, queries.tails, known)

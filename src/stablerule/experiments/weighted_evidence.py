@@ -14,12 +14,12 @@ import numpy as np
 from stablerule.experiments.stable_confidence import GROUPS, entity_groups
 from stablerule.graph import Graph, Triples
 from stablerule.learning import Decorrelation
-from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.choosing import FIXED, ROWS, Queries
-from stablerule.reasoning.evidence import COLUMNS
-from stablerule.reasoning.fitting import fit_weights, softmax_loss
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import encode_rules
+from stablerule.reasoning.evidence_weights import fit_weights, gather_examples, softmax_loss
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.evidence import COLUMNS
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import encode_rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.reasoning import RuleReasoner
-    from stablerule.reasoning.evidence import Examples
+    from stablerule.reasoning.evidence_weights import Examples
 
 Kind: TypeAlias = Literal["equal", "decorrelating", "random", "worst group"]
 COPIES = 8  # an example of weight 1 stands so many times, one of weight w COPIES * w times, rounded
@@ -41,7 +41,7 @@ def weigh_evidence(model: RuleReasoner, graph: Graph, valid: Triples, kind: Kind
     known = Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
     queries = Queries.both_ways(valid, graph.n_relations)
     encoded = encode_rules(model.rules, graph, "confidence")
-    evidence = Search(encoded, FIXED[0]).evidence(*queries, known, ROWS)
+    evidence = gather_examples(RuleSearcher(encoded, FIXED[0]), *queries, known, ROWS)
     useful = evidence.useful
     if not len(useful):
         return model

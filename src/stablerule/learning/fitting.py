@@ -11,12 +11,12 @@ from stablerule.graph import Graph, Triples
 from stablerule.learning.constants import find_constant_rules
 from stablerule.learning.extraction import Candidates, best_of, measure_chains, score_bodies, smooth_counts
 from stablerule.learning.plan import budget_within, rules_for, walks_for, walks_within
-from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.calibration import calibrate
 from stablerule.reasoning.choosing import CALIBRATING, choose_aggregation, split_valid
 from stablerule.reasoning.learned import Learned
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import encode_rules
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import encode_rules
 from stablerule.rules import RuleSet
 from stablerule.samples import sample_rules
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from stablerule.learning.options import AggregationOption, Mining
     from stablerule.learning.stablerule import StableRule
     from stablerule.learning.tabular import Tabular
-    from stablerule.reasoning.aggregation import AggregationName
     from stablerule.reasoning.learned import Lesson
-    from stablerule.reasoning.theory import By, Encoded
+    from stablerule.reasoning.scoring.score import AggregationName
+    from stablerule.reasoning.scoring.theory import By, Encoded
     from stablerule.samples import RuleSamples
 
 
@@ -158,7 +158,7 @@ def finish(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) -> Learned:
         seed=o.seed,
         examples=lesson.examples,
     )
-    search = Search(encode(choice.aggregation.by), choice.aggregation)
+    search = RuleSearcher(encode(choice.aggregation.by), choice.aggregation)
     calibration = calibrate(search, calibrating, known, seed=o.seed, share=CALIBRATING)
     return Learned(rules, choice, calibration, ready=search, **record)
 

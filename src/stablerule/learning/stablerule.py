@@ -8,7 +8,7 @@ from stablerule.errors import InputError, MissingExtra
 from stablerule.learning.fitting import fit_stablerule
 from stablerule.learning.options import OLD_NAMES, Decorrelation, Mining, Training, paper_options
 from stablerule.learning.plan import plan_stablerule
-from stablerule.reasoning.folder import NETWORK
+from stablerule.reasoning.model_folder import NETWORK
 from stablerule.reasoning.reasoner import RuleReasoner
 from stablerule.samples import check_lengths
 

@@ -2,10 +2,10 @@
 
 from stablerule.reasoning.answers import Answer, Explanation
 from stablerule.reasoning.completing import NewFact
-from stablerule.reasoning.folder import DataMark, SavedModel, read_model_folder
 from stablerule.reasoning.learned import Learned
+from stablerule.reasoning.model_folder import DataMark, SavedModel, read_model_folder
 from stablerule.reasoning.reasoner import Reasoner, RuleReasoner
-from stablerule.reasoning.why_not import WhyNot
+from stablerule.reasoning.whynot import WhyNot
 
 __all__ = [
     "Answer",

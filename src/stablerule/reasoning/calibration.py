@@ -27,8 +27,8 @@ import numpy as np
 
 from stablerule.errors import OptionError
 from stablerule.graph import Graph, Triples
-from stablerule.reasoning.aggregation import ELSEWHERE
-from stablerule.reasoning.questions import candidate_limits
+from stablerule.reasoning.queries import candidate_limits
+from stablerule.reasoning.scoring.score import ELSEWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.search import Search
+    from stablerule.reasoning.rule_searcher import RuleSearcher
 
 FEWEST = 30  # calibrating facts among the candidates: with fewer there is no calibration
 FEWEST_OF_A_RELATION = 50  # with fewer, a relation shares the common curve
@@ -124,7 +124,7 @@ def _read_curve(name: str, kept: Mapping[str, Any]) -> Curve:
 
 
 def calibrate(
-    search: Search, facts: Triples | None, known: Graph, *, seed: int = 0, share: float = 1.0
+    search: RuleSearcher, facts: Triples | None, known: Graph, *, seed: int = 0, share: float = 1.0
 ) -> Calibration | str:
     """Learn probabilities from facts that chose nothing else; where that can't be done, say why.
 
@@ -208,7 +208,7 @@ def _sample_queries(graph: Graph, held_out: Graph, random: np.random.Generator) 
     return queries._replace(at_most=largest[queries.relations])
 
 
-def _candidates(search: Search, queries: _Queries, held_out: Graph, left_out: Graph) -> _Candidates:
+def _candidates(search: RuleSearcher, queries: _Queries, held_out: Graph, left_out: Graph) -> _Candidates:
     limits = candidate_limits("range", search.graph)
     tails, scores, _ = search.answer(queries.heads, queries.relations, CANDIDATES, left_out, limits)
     of_query, place = np.nonzero(tails >= 0)
@@ -219,7 +219,7 @@ def _candidates(search: Search, queries: _Queries, held_out: Graph, left_out: Gr
     return _Candidates(of_query, queries.relations[of_query], scores[of_query, place], labels, stand_for, sizes)
 
 
-def _pools(search: Search, found: _Candidates) -> NDArray[np.int64]:
+def _pools(search: RuleSearcher, found: _Candidates) -> NDArray[np.int64]:
     """Number, for each relation (2R,), the curve that it reads: its own, or that of all that score as it does."""
     relations = np.arange(2 * search.graph.n_relations)
     ways = np.array([search.ways.how(r).kind for r in relations.tolist()], np.int64)
@@ -227,7 +227,9 @@ def _pools(search: Search, found: _Candidates) -> NDArray[np.int64]:
     return np.where(counts >= FEWEST_OF_A_RELATION, relations, len(relations) + ways)
 
 
-def _by_name(search: Search, pools: NDArray[np.int64], fitted: Mapping[int, Curve | None]) -> dict[str, Curve | None]:
+def _by_name(
+    search: RuleSearcher, pools: NDArray[np.int64], fitted: Mapping[int, Curve | None]
+) -> dict[str, Curve | None]:
     """Name the curves; what most relations read stands at "*"."""
     usual = int(np.bincount(pools).argmax())
     names = map(search.graph.vocabulary.relation_name, range(len(pools)))

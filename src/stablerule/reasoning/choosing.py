@@ -10,17 +10,17 @@ import numpy as np
 
 from stablerule.paths.examples import ExampleFacts
 from stablerule.progress import progress_bar
-from stablerule.reasoning.aggregation import Aggregation
-from stablerule.reasoning.fitting import Weights, fit_weights, mean_reciprocal_rank
-from stablerule.reasoning.search import Search
+from stablerule.reasoning.evidence_weights import Weights, fit_weights, gather_examples, mean_reciprocal_rank
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.score import Aggregation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph, Triples
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.evidence import Examples
-    from stablerule.reasoning.theory import By, Encoded
+    from stablerule.reasoning.evidence_weights import Examples
+    from stablerule.reasoning.scoring.theory import By, Encoded
 
 ROWS = 64  # the answer and its rivals, for each query that weights are fitted to
 MOST_JUDGED = 3000  # queries
@@ -136,7 +136,7 @@ def choose_aggregation(
         return Choice.fixed(fixed, f"{n} queries are too few, it takes {FEWEST_TO_CHOOSE}")
     judge = _Judge(graph, queries.take(judging), known, hidden)
     encoded = encode("confidence")
-    evidence = Search(encoded, FIXED[0]).evidence(*queries, known, ROWS, hidden=hidden)
+    evidence = gather_examples(RuleSearcher(encoded, FIXED[0]), *queries, known, ROWS, hidden=hidden)
     ways = [] if only else list(FIXED)
     half, rest = evidence.take(fitting), evidence.take(judging)
     fits = dict(zip(RIDGES, fit_weights(half, graph, RIDGES, seed), strict=True))
@@ -177,7 +177,7 @@ class _Judge:
         self.graph, self.queries, self.known, self.hidden = graph, queries, known, hidden
 
     def reciprocal_ranks(self, encoded: Encoded, way: Aggregation) -> NDArray[np.float64]:
-        ranks = Search(encoded, way).rank(*self.queries, self.known, hidden=self.hidden)
+        ranks = RuleSearcher(encoded, way).rank(*self.queries, self.known, hidden=self.hidden)
         return 1 / ranks.form("realistic")
 
     def with_relations(self, best: Result, results: list[Result]) -> Aggregation:

@@ -16,8 +16,8 @@ import polars as pl
 from stablerule.errors import OptionError, closest
 from stablerule.graph import INVERSE
 from stablerule.reasoning.calibration import Calibration
-from stablerule.reasoning.explaining import first_rules
-from stablerule.reasoning.questions import candidate_limits, check_at_least_one, joined_graph, known_graphs
+from stablerule.reasoning.queries import candidate_limits, check_at_least_one, joined_graph, known_graphs
+from stablerule.reasoning.scoring.explain import first_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.searching import Searcher
+    from stablerule.reasoning.searcher import Searcher
 
 BLOCK = 8192  # queries that are asked before what is not wanted is left out
 ORDER = ("score", "relation", "head", "tail")
@@ -126,7 +126,7 @@ def complete(
     >>> from stablerule import Tabular, households
     >>> dataset = households(families=3, seed=0).dataset
     >>> model = Tabular(walks=20_000, constants=False).fit(dataset.graph, dataset.valid)
-    >>> best, *_ = complete(model.search(), relations=["grandparent_of"], top=3)
+    >>> best, *_ = complete(model.rule_searcher(), relations=["grandparent_of"], top=3)
     >>> best.relation, len(best.path) > 1
     ('grandparent_of', True)
     """

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from stablerule.errors import InputError
 from stablerule.paths.examples import ExampleFacts
-from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.budget import Budget, check_minutes
 from stablerule.reasoning.calibration import Calibration
 from stablerule.reasoning.choosing import Choice
-from stablerule.reasoning.questions import check_graph
+from stablerule.reasoning.queries import check_graph
+from stablerule.reasoning.scoring.score import Aggregation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph, Triples
-    from stablerule.reasoning.searching import Searcher
+    from stablerule.reasoning.searcher import Searcher
     from stablerule.rules import RuleSet
 
 

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 import numpy as np
 
 from stablerule.errors import InputError, OptionError
-from stablerule.reasoning.aggregation import Aggregation
 from stablerule.reasoning.answers import Answer, Explanation
 from stablerule.reasoning.completing import NewFact, WantedOptions, complete
-from stablerule.reasoning.explaining import ALL, take_reasons
-from stablerule.reasoning.folder import DataMark, SavedModel
 from stablerule.reasoning.learned import Learned, Lesson
+from stablerule.reasoning.model_folder import DataMark, SavedModel
 from stablerule.reasoning.option_types import (
     check_types,
     flatten_options,
@@ -26,7 +24,7 @@ from stablerule.reasoning.option_types import (
     list_options,
     rename_options,
 )
-from stablerule.reasoning.questions import (
+from stablerule.reasoning.queries import (
     Limits,
     candidate_limits,
     check_at_least_one,
@@ -37,9 +35,11 @@ from stablerule.reasoning.questions import (
     in_blocks,
     joined_graph,
 )
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import encode_rules
-from stablerule.reasoning.why_not import WhyNot, why_not
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.explain import ALL, take_reasons
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import encode_rules
+from stablerule.reasoning.whynot import WhyNot, why_not
 from stablerule.rules import RuleSet
 
 BLOCK = 512  # queries that are answered together
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples, Vocabulary
     from stablerule.reasoning.calibration import Calibration
     from stablerule.reasoning.ranks import Ranks
-    from stablerule.reasoning.searching import Searcher
-    from stablerule.reasoning.theory import By
+    from stablerule.reasoning.scoring.theory import By
+    from stablerule.reasoning.searcher import Searcher
 
 
 class Reasoner(ABC):
@@ -142,7 +142,7 @@ class Reasoner(ABC):
             check_at_least_one("most_reasons", most_reasons)
         search = self.searcher(graph)
         if explain:
-            self.search(graph)  # a model without rules says so
+            self.rule_searcher(graph)  # a model without rules says so
         limits = candidate_limits(candidates, search.graph)
         asked = check_listed(queries, "queries", "(head, relation)")
         reasons = (ALL if most_reasons is None else most_reasons) if explain else 0
@@ -230,7 +230,7 @@ class Reasoner(ABC):
         """The learned rules."""
         raise InputError(f"{self.method} learns no rules: it scores answers by itself.")
 
-    def search(self, graph: Graph | None = None) -> Search:  # the others have none
+    def rule_searcher(self, graph: Graph | None = None) -> RuleSearcher:  # the others have none
         """Give the learned rules, made ready for a graph: what explains answers."""
         raise InputError(
             f"{self.method} learns no rules, and can't say why it gives an answer. "
@@ -239,14 +239,14 @@ class Reasoner(ABC):
 
     def explain(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> list[Explanation]:
         """Return the rules that fired for (head, relation, tail), the largest share of its score first."""
-        search = self.search(graph)
+        search = self.rule_searcher(graph)
         asked = encode_triples([triple], search.graph.vocabulary)
         _, reasons = search.explain(*asked)
         return list(search.name_reasons(*asked, reasons)[0])
 
     def why_not(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> WhyNot:
         """Say where (head, relation, tail) stands among the answers of the rules, and why not further up."""
-        search = self.search(graph)
+        search = self.rule_searcher(graph)
         return why_not(search, *encode_triples([triple], search.graph.vocabulary))
 
     @classmethod
@@ -346,17 +346,17 @@ class RuleReasoner(Reasoner):
             return f"it holds only on the graph that the model learned from, {self.data_.name!r}, and this is another"
         return self.learned_.calibration or "the model was saved without one"
 
-    def search(self, graph: Graph | None = None) -> Search:
+    def rule_searcher(self, graph: Graph | None = None) -> RuleSearcher:
         """Give the rules, made ready for a graph: the one that was learned from, or another."""
         found = self.searcher(graph)
-        assert isinstance(found, Search)  # noqa: S101  # `_searcher` gives nothing else
+        assert isinstance(found, RuleSearcher)  # noqa: S101  # `_searcher` gives nothing else
         return found
 
     def _searcher(self, graph: Graph) -> Searcher:
         aggregation = self.learned_.aggregation or Aggregation()
         encoded = encode_rules(self.rules, graph, aggregation.by)
         chains_alone = encoded.n_chains == len(encoded.rows)
-        return Search(encoded, aggregation.without_constants() if chains_alone else aggregation)
+        return RuleSearcher(encoded, aggregation.without_constants() if chains_alone else aggregation)
 
     def _check_options(self) -> None:
         super()._check_options()

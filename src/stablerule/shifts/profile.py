@@ -10,7 +10,7 @@ from scipy import sparse
 
 from stablerule.paths.leading import leading_bodies
 from stablerule.paths.links import count_links
-from stablerule.reasoning.theory import encode_rules
+from stablerule.reasoning.scoring.theory import encode_rules
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
     from stablerule.reasoning import RuleReasoner
-    from stablerule.reasoning.search import Search
+    from stablerule.reasoning.rule_searcher import RuleSearcher
     from stablerule.shifts.queries import QuerySet
 
 BODIES_OF_A_RELATION = 30
@@ -73,7 +73,7 @@ class Profiler:
 
     def __init__(self, model: RuleReasoner, graph: Graph) -> None:
         self.graph = graph
-        self.search: Search = model.search(graph)
+        self.search: RuleSearcher = model.rule_searcher(graph)
         chains = model.rules.filter(kind="chains").top_per_relation(BODIES_OF_A_RELATION)
         theory = encode_rules(chains, graph, self.search.ways.aggregation.by).theory
         self.bodies, self.starts = theory.bodies, theory.starts

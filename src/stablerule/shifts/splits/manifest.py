@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from stablerule.reasoning.folder import installed_versions
+from stablerule.reasoning.model_folder import installed_versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,16 +13,15 @@ from stablerule import Dataset, Graph, Rule, RuleSet, Tabular, households, load
 from stablerule.errors import InputError, OptionError, UnknownEntity, UnknownRelation
 from stablerule.graph.triples import Ids
 from stablerule.reasoning import Explanation
-from stablerule.reasoning.aggregation import Aggregation, AggregationName
 from stablerule.reasoning.completing import complete
-from stablerule.reasoning.evidence import COLUMNS
-from stablerule.reasoning.explaining import find_chain_paths, first_rules
-from stablerule.reasoning.questions import encode_triples
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import encode_rules
-from stablerule.reasoning.weighing import AGGREGATIONS
-from stablerule.reasoning.why_not import WhyNot
-from stablerule.reasoning.why_not import why_not as doubt
+from stablerule.reasoning.queries import encode_triples
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.evidence import COLUMNS
+from stablerule.reasoning.scoring.explain import find_chain_paths, first_rules
+from stablerule.reasoning.scoring.score import AGGREGATIONS, Aggregation, AggregationName
+from stablerule.reasoning.scoring.theory import encode_rules
+from stablerule.reasoning.whynot import WhyNot
+from stablerule.reasoning.whynot import why_not as doubt
 from tests.paths.plain import simple_paths
 from tests.reasoning import plain
 from tests.worlds import random_graph
@@ -30,17 +29,17 @@ from tests.worlds import random_graph
 ANY_WEIGHTS = tuple(np.random.default_rng(0).normal(size=len(COLUMNS)).tolist())
 
 
-def searched(graph: Graph, rules: RuleSet, name: AggregationName = "count", top: int = 0) -> Search:
+def searched(graph: Graph, rules: RuleSet, name: AggregationName = "count", top: int = 0) -> RuleSearcher:
     weights = {"*": ANY_WEIGHTS} if name == "learned" else {}
-    return Search(encode_rules(rules, graph), Aggregation(name, top=top, weights=weights))
+    return RuleSearcher(encode_rules(rules, graph), Aggregation(name, top=top, weights=weights))
 
 
-def explain(search: Search, *triple: str) -> list[Explanation]:
+def explain(search: RuleSearcher, *triple: str) -> list[Explanation]:
     asked = encode_triples([triple], search.graph.vocabulary)
     return list(search.name_reasons(*asked, search.explain(*asked)[1])[0])
 
 
-def why_not(search: Search, *triple: str) -> WhyNot:
+def why_not(search: RuleSearcher, *triple: str) -> WhyNot:
     return doubt(search, *encode_triples([triple], search.graph.vocabulary))
 
 
@@ -75,7 +74,7 @@ def random_rules(graph: Graph, seed: int) -> RuleSet:
     return RuleSet([(rule, {"confidence": float(rng.random())}) for rule in named])
 
 
-def all_explanations(search: Search) -> list[tuple[tuple[str, str, str], list[Explanation]]]:
+def all_explanations(search: RuleSearcher) -> list[tuple[tuple[str, str, str], list[Explanation]]]:
     words = search.graph.vocabulary
     heads, relations = (np.repeat(column, search.graph.n_entities) for column in all_queries(search.graph))
     tails = np.tile(np.arange(search.graph.n_entities, dtype=np.int32), len(heads) // search.graph.n_entities)
@@ -161,7 +160,7 @@ FAMILY = [
 ]
 
 
-def family(rules: dict[str, float], name: AggregationName = "binary", top: int = 0) -> Search:
+def family(rules: dict[str, float], name: AggregationName = "binary", top: int = 0) -> RuleSearcher:
     graph = Dataset.from_names("family", train=FAMILY).graph
     ruleset = RuleSet([(Rule.parse(text), {"confidence": weight}) for text, weight in rules.items()])
     return searched(graph, ruleset, name, top)

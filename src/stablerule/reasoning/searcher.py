@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.answers import Explanation
-    from stablerule.reasoning.explaining import Reasons
     from stablerule.reasoning.ranks import Ranks
+    from stablerule.reasoning.scoring.explain import Reasons
 
 
 class Found(NamedTuple):

@@ -1,32 +1,73 @@
-"""Queries of one relation, one after the other, in compiled code: the best answers, ranks, scores.
+"""Rules on a graph, asked any number of queries: the best answers, ranks and scores, relation by relation, in threads.
 
-Candidates stand by what the rules say, and among equals by popularity: the facts of the relation that end there.
+Candidates are ordered by what the rules say, and among equals by popularity: the facts of the relation that end there.
 Entities that no rule reaches come after all others, again by popularity.
 """
 
 from __future__ import annotations
 
+import math
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from stablerule.graph import Graph, Triples
 from stablerule.paths.compiling import NOTHING, compiled, compiled_part
-from stablerule.paths.ordering import first_at_least, sort_by
+from stablerule.paths.ordering import first_at_least
 from stablerule.paths.reach import edges_between
-from stablerule.reasoning.evidence import BEST, COLUMNS, complete_row, gather
-from stablerule.reasoning.explaining import add_reasons, no_reasons
-from stablerule.reasoning.firings import N_CANDIDATES, Workplace, close_relation, fire, no_firings, open_relation
-from stablerule.reasoning.weighing import MAX_PLUS, How, Lists, Order, compare, list_levels, no_lists, weigh
+from stablerule.paths.threads import in_threads
+from stablerule.reasoning.ranks import Ranks
+from stablerule.reasoning.scoring.evidence import COLUMNS
+from stablerule.reasoning.scoring.explain import (
+    ALL,
+    add_reasons,
+    join_reasons,
+    name_reasons,
+    no_reasons,
+    tabulate_reasons,
+)
+from stablerule.reasoning.scoring.firing import (
+    N_CANDIDATES,
+    Workplace,
+    close_relation,
+    fire,
+    new_workplace,
+    no_firings,
+    open_relation,
+)
+from stablerule.reasoning.scoring.score import (
+    MAX_PLUS,
+    How,
+    Lists,
+    Order,
+    Ways,
+    compare,
+    list_levels,
+    no_lists,
+    weigh,
+)
+from stablerule.reasoning.searcher import Found
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import polars as pl
     from numpy.typing import NDArray
 
     from stablerule.graph import Stepped
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.explaining import Reasons
-    from stablerule.reasoning.firings import Firings
-    from stablerule.reasoning.theory import Theory
+    from stablerule.reasoning.answers import Explanation
+    from stablerule.reasoning.scoring.explain import Reasons
+    from stablerule.reasoning.scoring.firing import Firings
+    from stablerule.reasoning.scoring.score import Aggregation
+    from stablerule.reasoning.scoring.theory import Encoded, Theory
 
+CHUNK = 512  # queries of one relation that a thread takes at a time
+ANSWERS_AT_ONCE = 1 << 22  # room for 50 MB of them, however many a query may have
+EVERYBODY = np.empty(0, np.bool_)
+BOUNDED = ("noisy_or", "max_plus", "learned")  # aggregations whose scores lie between 0 and 1
 TOP = NOTHING + 1  # of a heap
 
 
@@ -54,6 +95,150 @@ class Desk(NamedTuple):
 def evidence_table(entities: int) -> NDArray[np.float32]:
     """Room for the evidence of all entities; what no rule reaches is never touched."""
     return np.empty((entities, len(COLUMNS)), np.float32)
+
+
+class RuleSearcher:
+    """Rules that were made ready for a graph, asked with an aggregation for each relation."""
+
+    def __init__(self, encoded: Encoded, aggregation: Aggregation) -> None:
+        self.encoded = encoded
+        self.graph = encoded.graph
+        self.ways = Ways(aggregation, encoded.graph)
+        self._desks: SimpleQueue[Desk] = SimpleQueue()
+
+    def with_aggregation(self, aggregation: Aggregation) -> RuleSearcher:
+        """Ask the same rules in another way."""
+        return RuleSearcher(self.encoded, aggregation)
+
+    def rank(self, heads: Ids, relations: Ids, answers: Ids, known: Graph, *, hidden: bool = False) -> Ranks:
+        """Rank the answer of each query (n,) among all entities, those `known` to be true left out."""
+        out = np.empty((len(heads), 4), np.int64)
+
+        def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
+            found = np.empty((len(rows), 4), np.int64)
+            rank_queries(asked, heads[rows], answers[rows], known.stepped, desk, hidden, found)
+            out[rows] = found
+
+        self.in_parts(relations, heads, part)
+        best = 1 + out[:, 0]
+        return Ranks(best, best + out[:, 1], out[:, 2] > 0, out[:, 3])
+
+    def answer(
+        self,
+        heads: Ids,
+        relations: Ids,
+        k: int,
+        known: Graph | None = None,
+        allowed: Callable[[int], NDArray[np.bool_]] | None = None,
+        *,
+        itself: bool = False,
+        reasons: int = 0,
+    ) -> Found:
+        """Return entities (n, k), -1 where there are no more, and their scores; `allowed` limits them by relation.
+
+        With more than E asked for, there are E columns. A head is its own answer only where the relation has a loop in
+        the graph, a fact (x, r, x), or with `itself`. reasons: at most so many for each answer, read off the firings
+        that made its score.
+        """
+        k = self._most_answers(k)
+        found, scores = np.full((len(heads), k), -1, np.int32), np.zeros((len(heads), k))
+        left_out = (Graph.build(Triples.empty(), self.graph.vocabulary) if known is None else known).stepped
+        noted: list[tuple[NDArray[np.int64], Reasons]] = []
+
+        def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
+            entities, values = np.full((len(rows), k), -1, np.int32), np.zeros((len(rows), k))
+            limits = EVERYBODY if allowed is None else allowed(asked.relation)
+            itself_too = itself or self._has_loop(asked.relation)
+            why = answer_queries(asked, heads[rows], left_out, limits, itself_too, desk, reasons, entities, values)
+            found[rows] = entities
+            scores[rows] = np.where(entities >= 0, self.ways.shown(asked.relation, values), 0)
+            if reasons:
+                noted.append(((rows[:, None] * k + np.arange(k)).ravel(), why))
+
+        self.in_parts(relations, heads, part)
+        return Found(found, scores, join_reasons(noted, found.size) if reasons else None)
+
+    def at_once(self, k: int, most: int) -> int:
+        """Say how many queries, of at most so many, have room together for k answers each."""
+        return max(1, min(most, ANSWERS_AT_ONCE // max(1, self._most_answers(k))))
+
+    def _most_answers(self, k: int) -> int:
+        return min(k, self.graph.n_entities)
+
+    def _has_loop(self, relation: int) -> bool:
+        heads, tails = self.graph.facts(relation)
+        return bool((heads == tails).any())
+
+    def score(self, heads: Ids, relations: Ids, tails: Ids) -> NDArray[np.float64]:
+        """Return the score of each triple (n,), 0 where no rule reaches its tail."""
+        return self._score(heads, relations, tails, 0)[0]
+
+    def explain(
+        self, heads: Ids, relations: Ids, tails: Ids, most: int | None = None
+    ) -> tuple[NDArray[np.float64], Reasons]:
+        """Return the score of each triple (n,), 0 where no rule reaches its tail, and its reasons, all or `most`."""
+        scores, noted = self._score(heads, relations, tails, ALL if most is None else most)
+        return scores, join_reasons(noted, len(heads))
+
+    def _score(
+        self, heads: Ids, relations: Ids, tails: Ids, reasons: int
+    ) -> tuple[NDArray[np.float64], list[tuple[NDArray[np.int64], Reasons]]]:
+        scores = np.zeros(len(heads))
+        noted: list[tuple[NDArray[np.int64], Reasons]] = []
+
+        def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
+            values = np.empty(len(rows))
+            why = score_queries(asked, heads[rows], tails[rows], desk, reasons, values)
+            scores[rows] = np.where(np.isnan(values), 0, self.ways.shown(asked.relation, values))
+            noted.append((rows, why))
+
+        self.in_parts(relations, heads, part)
+        return scores, noted
+
+    def name_reasons(self, heads: Ids, relations: Ids, tails: Ids, reasons: Reasons) -> list[tuple[Explanation, ...]]:
+        """Return the reasons of n answers in names, each with its rule and some of its paths."""
+        return name_reasons(self.encoded, heads, relations, tails, reasons)
+
+    def tabulate_reasons(self, relation: int, heads: Ids, tails: Ids, rules: Ids) -> dict[str, pl.Series]:
+        """Return columns rule and path of facts of one relation, for the rule behind each, by its row in the theory."""
+        return tabulate_reasons(self.encoded, relation, heads, tails, rules)
+
+    def largest_score(self, relations: Sequence[int]) -> float:
+        """1 where every relation is weighed in a way that ends there, else infinite."""
+        names = map(self.graph.vocabulary.relation_name, relations)
+        return 1.0 if all(self.ways.aggregation.of(name) in BOUNDED for name in names) else math.inf
+
+    def asked(self, relation: int) -> Asked:
+        """Gather what the queries of one relation have in common."""
+        graph = self.graph
+        popularity = np.bincount(graph.facts(relation)[1], minlength=graph.n_entities).astype(np.int32)
+        popular = np.sort(popularity[popularity > 0])
+        how = self.ways.how(relation)
+        return Asked(graph.stepped, graph.n_relations, self.encoded.theory, relation, how, popularity, popular)
+
+    @contextmanager
+    def _desk(self) -> Iterator[Desk]:
+        """Lend a desk: there are never more of them than threads that worked at one time."""
+        try:
+            desk = self._desks.get_nowait()
+        except Empty:
+            entities, traits = self.graph.n_entities, len(self.encoded.theory.traits.owner_offsets) - 1
+            scores, marked = np.empty(entities), np.zeros(entities, bool)
+            desk = Desk(new_workplace(entities, traits), evidence_table(entities), scores, marked)
+        yield desk
+        self._desks.put(desk)  # after an error it may not be clean, and is not given back
+
+    def in_parts(self, relations: Ids, heads: Ids, part: Callable[[Asked, NDArray[np.int64], Desk], None]) -> None:
+        """Do the queries relation by relation, those of one head together, in threads."""
+        order = np.lexsort((heads, relations))
+        cuts = np.flatnonzero(np.diff(relations[order])) + 1
+        runs = [run for run in np.split(order, cuts) if len(run)]
+
+        def work(rows: NDArray[np.int64]) -> None:
+            with self._desk() as desk:
+                part(self.asked(int(relations[rows[0]])), rows, desk)
+
+        in_threads(work, [run[i : i + CHUNK] for run in runs for i in range(0, len(run), CHUNK)])
 
 
 @compiled
@@ -242,82 +427,3 @@ def score_queries(a: Asked, heads: Ids, tails: Ids, desk: Desk, reasons: int, sc
             noted = add_reasons(noted, q, slots, 1, reasons, f, a.theory, a.how, a.popularity, a.g.offsets)
     close_relation(a.theory, a.relation, desk.workplace.row_of, f)
     return noted
-
-
-@compiled
-def collect_evidence(
-    a: Asked,
-    heads: Ids,
-    answers: Ids,
-    known: Stepped,
-    desk: Desk,
-    hidden: bool,
-    rows: NDArray[np.float32],
-    stand_for: NDArray[np.float32],
-) -> None:
-    """Fill rows (n, k, columns) with the evidence for the answer, its strongest rivals and some others.
-
-    Row 0 of a query is the answer's. Rivals that are known to be true are left out. Three quarters of the rows are for
-    the rivals with the most evidence together, the others for rivals from further down, evenly, each of which
-    stands for many: `stand_for` (n, k) says for how many, 0 where a row is empty. Where no rule reaches the answer, all
-    rows are.
-    """
-    open_relation(a.theory, a.relation, desk.workplace.row_of)
-    f = no_firings(desk.workplace)
-    room = rows.shape[1] - 1
-    for q in range(len(heads)):
-        answer = answers[q]
-        a.popularity[answer] -= hidden  # a hidden fact makes nobody popular
-        if q == 0 or hidden or heads[q] != heads[q - 1]:
-            f = fire(a.g, a.relations, a.theory, heads[q], a.relation, answer if hidden else NOTHING, desk.workplace, f)
-            gather(f, a.theory, f.slot_of[answer] if hidden else NOTHING, desk.table)
-        place = f.slot_of[answer]
-        for i in range(room + 1):
-            stand_for[q, i] = 0
-        if place < 0:
-            a.popularity[answer] += hidden
-            continue
-        low, high = edges_between(known, heads[q], a.relation)
-        for edge in range(low, high):
-            desk.marked[known.step_tails[edge]] = True
-        n = 0
-        rivals = np.empty(f.sizes[N_CANDIDATES], np.int32)
-        for slot in range(f.sizes[N_CANDIDATES]):
-            if slot != place and not desk.marked[f.entities[slot]]:
-                rivals[n] = slot
-                n += 1
-        for edge in range(low, high):
-            desk.marked[known.step_tails[edge]] = False
-        strength = np.empty(n)
-        for i in range(n):
-            strength[i] = -_together(desk.table[rivals[i]])
-        sort_by(strength, rivals, 0, n)
-        own = place if hidden else NOTHING
-        _copy_row(a, f, desk, place, own, rows[q, 0])
-        strong = min(n, room if n <= room else 3 * room // 4)
-        for i in range(strong):
-            _copy_row(a, f, desk, rivals[i], own, rows[q, 1 + i])
-        others = min(room - strong, n - strong)
-        for i in range(others):
-            _copy_row(a, f, desk, rivals[strong + i * (n - strong) // others], own, rows[q, 1 + strong + i])
-        a.popularity[answer] += hidden
-        for i in range(1 + strong + others):
-            stand_for[q, i] = 1 if i <= strong else (n - strong) / others
-    close_relation(a.theory, a.relation, desk.workplace.row_of, f)
-
-
-@compiled_part
-def _together(row: NDArray[np.float32]) -> float:
-    total = 0.0
-    for kind in range(3):
-        total += row[kind * (BEST + 1)]
-    return total
-
-
-@compiled_part
-def _copy_row(a: Asked, f: Firings, desk: Desk, slot: int, own: int, row: NDArray[np.float32]) -> None:
-    entity = f.entities[slot]
-    edges = a.g.offsets[entity + 1] - a.g.offsets[entity] - (slot == own)
-    complete_row(desk.table[slot], a.popularity[entity], edges)
-    for column in range(len(row)):
-        row[column] = desk.table[slot, column]

@@ -15,8 +15,8 @@ from stablerule.paths.compiling import compiled, compiled_part
 from stablerule.paths.ordering import first_at_least
 from stablerule.paths.reach import edges_between
 from stablerule.reasoning.answers import Explanation
-from stablerule.reasoning.firings import N_CANDIDATES, N_FIRINGS
-from stablerule.reasoning.weighing import cut_score, rest_of_score
+from stablerule.reasoning.scoring.firing import N_CANDIDATES, N_FIRINGS
+from stablerule.reasoning.scoring.score import cut_score, rest_of_score
 from stablerule.rules import Rule
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Stepped
     from stablerule.graph.triples import Ids, Offsets
-    from stablerule.reasoning.firings import Firings
-    from stablerule.reasoning.theory import Encoded, Theory
-    from stablerule.reasoning.weighing import How
+    from stablerule.reasoning.scoring.firing import Firings
+    from stablerule.reasoning.scoring.score import How
+    from stablerule.reasoning.scoring.theory import Encoded, Theory
 
 ALL = 2**31 - 1  # reasons of an answer
 SHOWN_PATHS = 3  # groundings of one explanation

@@ -15,14 +15,15 @@ from stablerule.errors import InputError, OptionError, UnknownEntity, UnknownRel
 from stablerule.graph.triples import Ids
 from stablerule.learning.constants import find_constant_rules
 from stablerule.paths.threads import in_threads
-from stablerule.reasoning import search as module
-from stablerule.reasoning.aggregation import Aggregation
+from stablerule.reasoning import rule_searcher as module
 from stablerule.reasoning.choosing import Choice
-from stablerule.reasoning.evidence import COLUMNS, GATHERED
-from stablerule.reasoning.folder import DataMark, SavedModel
+from stablerule.reasoning.evidence_weights import gather_examples
 from stablerule.reasoning.learned import Learned
-from stablerule.reasoning.search import Search
-from stablerule.reasoning.theory import encode_rules
+from stablerule.reasoning.model_folder import DataMark, SavedModel
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.evidence import COLUMNS, GATHERED
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import encode_rules
 from tests.graph.parts import graph_of, ids
 from tests.reasoning.plain import Plain, random_rules
 from tests.worlds import random_graph
@@ -41,8 +42,8 @@ WAYS = [
 each_way = pytest.mark.parametrize(("way", "steps"), WAYS, ids=str)
 
 
-def both(graph: Graph, rules: RuleSet, way: Aggregation) -> tuple[Search, Plain]:
-    return Search(encode_rules(rules, graph), way), Plain(graph, rules, way)
+def both(graph: Graph, rules: RuleSet, way: Aggregation) -> tuple[RuleSearcher, Plain]:
+    return RuleSearcher(encode_rules(rules, graph), way), Plain(graph, rules, way)
 
 
 def columns(*facts: tuple[int, int, int]) -> tuple[Ids, Ids, Ids]:
@@ -107,7 +108,7 @@ def test_bands_are_those_of_a_plain_sort(way: Aggregation, steps: int, seed: int
 def test_what_no_rule_reaches_stands_after_all_candidates_by_popularity() -> None:
     facts = [("a", "s", "b"), ("p", "r", "c"), ("q", "r", "c"), ("p", "r", "d")]
     graph = graph_of(facts)
-    search = Search(encode_rules(RuleSet([(Rule("r", ("s",)), {"confidence": 0.5})]), graph), Aggregation())
+    search = RuleSearcher(encode_rules(RuleSet([(Rule("r", ("s",)), {"confidence": 0.5})]), graph), Aggregation())
     ranks = search.rank(*columns(*(ids(graph, "a", "r", name) for name in ("b", "c", "d", "p"))), graph)
     assert ranks.best.tolist() == [1, 2, 3, 4]
     assert ranks.worst.tolist() == [1, 2, 3, 6]  # a, p and q end no fact of r
@@ -148,7 +149,7 @@ def test_nobody_is_its_own_answer_unless_the_relation_has_a_loop() -> None:
     facts = [("ann", "knows", "bob"), ("bob", "knows", "ann"), ("bob", "likes", "ann")]
     for more, expected in (([], [-1]), ([("cid", "likes", "cid")], [0])):
         graph = graph_of([*facts, *more])
-        search = Search(encode_rules(rules, graph), Aggregation())
+        search = RuleSearcher(encode_rules(rules, graph), Aggregation())
         head, relation, answer = columns(ids(graph, "ann", "likes", "ann"))
         assert search.answer(head, relation, 1)[0].tolist() == [expected]
         assert search.answer(head, relation, 1, itself=True)[0].tolist() == [[0]]
@@ -158,7 +159,7 @@ def test_nobody_is_its_own_answer_unless_the_relation_has_a_loop() -> None:
 
 def test_many_answers_are_asked_for_in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(4, entities=9, relations=2, count=22)
-    search = Search(encode_rules(random_rules(graph, 4), graph), Aggregation())
+    search = RuleSearcher(encode_rules(random_rules(graph, 4), graph), Aggregation())
     assert (search.at_once(10, 512), search.at_once(10**14, 512)) == (512, 512)
     monkeypatch.setattr(module, "ANSWERS_AT_ONCE", 20)
     assert (search.at_once(1, 512), search.at_once(10**14, 512)) == (20, 20 // graph.n_entities)
@@ -186,10 +187,10 @@ def test_threads_chunks_and_the_order_of_queries_change_nothing(
     )
 
     def all_of(order: Any) -> list[Any]:
-        search = Search(encode_rules(rules, graph), way)
+        search = RuleSearcher(encode_rules(rules, graph), way)
         h, r, a = (column[order] for column in asked)
         ranks = search.rank(h, r, a, graph, hidden=hidden)
-        examples = search.evidence(h, r, a, graph, 8, hidden=hidden)
+        examples = gather_examples(search, h, r, a, graph, 8, hidden=hidden)
         strongest = np.sort(examples.rows, axis=1)
         return [
             ranks.best,
@@ -214,20 +215,20 @@ def test_a_search_that_was_used_answers_like_a_new_one() -> None:
     graph = random_graph(6, entities=20, relations=2, count=50)
     encoded = encode_rules(random_rules(graph, 6), graph)
     heads, relations, answers = all_queries(graph)
-    used = Search(encoded, Aggregation())
-    used.evidence(heads, relations, answers, graph, 4)
+    used = RuleSearcher(encoded, Aggregation())
+    gather_examples(used, heads, relations, answers, graph, 4)
     used.rank(graph.triples.heads, graph.triples.relations, graph.triples.tails, graph, hidden=True)
     used.answer(heads, relations, 2, graph)
     np.testing.assert_array_equal(
         used.rank(heads, relations, answers, graph).best,
-        Search(encoded, Aggregation()).rank(heads, relations, answers, graph).best,
+        RuleSearcher(encoded, Aggregation()).rank(heads, relations, answers, graph).best,
     )
     assert len(used.rank(heads[:0], relations[:0], answers[:0], graph)) == 0
 
 
-def rows_of(search: Search, fact: tuple[int, int, int], known: Graph, *, hidden: bool) -> Any:
+def rows_of(search: RuleSearcher, fact: tuple[int, int, int], known: Graph, *, hidden: bool) -> Any:
     """What fires for the answer, then for its rivals, sorted: the columns that come from rules alone."""
-    examples = search.evidence(*columns(fact), known, search.graph.n_entities, hidden=hidden)
+    examples = gather_examples(search, *columns(fact), known, search.graph.n_entities, hidden=hidden)
     rows = examples.rows[0, examples.stand_for[0] > 0, :GATHERED]
     return rows[:1], rows[1:][np.lexsort(rows[1:].T)]
 
@@ -236,10 +237,10 @@ def rows_of(search: Search, fact: tuple[int, int, int], known: Graph, *, hidden:
 def test_a_hidden_fact_fires_what_fires_on_a_graph_without_it(seed: int) -> None:
     graph = random_graph(seed, entities=9, relations=2, count=24)
     rules = random_rules(graph, seed).filter(kind="chains")
-    search = Search(encode_rules(rules, graph), Aggregation())
+    search = RuleSearcher(encode_rules(rules, graph), Aggregation())
     for i, (head, relation, tail) in enumerate(graph.triples.rows.tolist()):
         without = Graph.build(graph.triples.take(np.delete(np.arange(graph.n_facts), i)), graph.vocabulary)
-        other = Search(encode_rules(rules, without), Aggregation())
+        other = RuleSearcher(encode_rules(rules, without), Aggregation())
         for fact in ((head, relation, tail), (tail, relation + graph.n_relations, head)):
             found = search.rank(*columns(fact), graph, hidden=True)
             expected = other.rank(*columns(fact), graph)
@@ -255,12 +256,12 @@ def test_a_hidden_fact_is_no_trait_of_its_head(seed: int) -> None:
     graph = random_graph(seed, entities=9, relations=2, count=24)
     found = find_constant_rules(graph, min_support=1, min_confidence=0.0)
     rules = RuleSet([(s.rule, {"confidence": s.confidence}) for s in found])  # without counts: own weights are the same
-    search = Search(encode_rules(rules, graph), Aggregation())
+    search = RuleSearcher(encode_rules(rules, graph), Aggregation())
     for i, (head, relation, tail) in enumerate(graph.triples.rows.tolist()):
         if head == tail:
             continue
         without = Graph.build(graph.triples.take(np.delete(np.arange(graph.n_facts), i)), graph.vocabulary)
-        other = Search(encode_rules(rules, without), Aggregation())
+        other = RuleSearcher(encode_rules(rules, without), Aggregation())
         loops = Triples(np.array([(head, relation, head), (tail, relation, tail)], np.int32))  # only others are rivals
         known = Graph.build(Triples.concat(graph.triples, loops), graph.vocabulary)
         for fact in ((head, relation, tail), (tail, relation + graph.n_relations, head)):
@@ -274,7 +275,7 @@ def test_a_hidden_fact_is_not_counted_in_the_support_of_its_rules() -> None:
     facts = [(f"p{i}", "s", f"c{i}") for i in range(3)] + [(f"p{i}", "r", f"c{i}") for i in range(2)]
     rules = RuleSet([(Rule("r", ("s",)), {"support": 2, "body_count": 3})])
     graph = graph_of(facts)
-    search = Search(encode_rules(rules, graph), Aggregation())
+    search = RuleSearcher(encode_rules(rules, graph), Aggregation())
     fact = ids(graph, "p0", "r", "c0")
     best = COLUMNS.index("chains: best 1")
     assert rows_of(search, fact, graph, hidden=False)[0][0, best] == pytest.approx(2 / 8)
@@ -285,17 +286,17 @@ def test_a_hidden_fact_is_not_counted_in_the_support_of_its_rules() -> None:
 def test_a_hidden_fact_is_ranked_as_on_a_graph_without_it(way: Aggregation, steps: int) -> None:
     graph = random_graph(1, entities=9, relations=2, count=24)
     rules = random_rules(graph, 1, steps=steps).filter(kind="chains")
-    search = Search(encode_rules(rules, graph), way)
+    search = RuleSearcher(encode_rules(rules, graph), way)
     for i, fact in enumerate(graph.triples.rows.tolist()):
         without = Graph.build(graph.triples.take(np.delete(np.arange(graph.n_facts), i)), graph.vocabulary)
         found = search.rank(*columns(fact), graph, hidden=True)
-        expected = Search(encode_rules(rules, without), way).rank(*columns(fact), graph)
+        expected = RuleSearcher(encode_rules(rules, without), way).rank(*columns(fact), graph)
         assert (found.best, found.worst) == (expected.best, expected.worst)
 
 
 def test_noisy_or_of_the_best_takes_a_hidden_fact_off_the_support() -> None:
     graph = graph_of([("a", "s", "b"), ("a", "s", "c"), ("a", "r", "b")])
-    search = Search(
+    search = RuleSearcher(
         encode_rules(RuleSet([(Rule("r", ("s",)), {"support": 3, "body_count": 3})]), graph),
         Aggregation("noisy_or", top=5),
     )
@@ -325,9 +326,9 @@ def test_rules_for_one_direction_answer_the_other_backwards(seed: int) -> None:
 def test_one_chain_for_the_inverse_is_enough_to_read_none_backwards() -> None:
     graph = graph_of([("a", "s", "b"), ("b", "t", "a"), ("a", "r", "c")])
     one = [(Rule("r", ("s",)), {"confidence": 0.5})]
-    assert Search(encode_rules(RuleSet(one), graph), Aggregation()).score(*query(graph, "b", "~r", "a")) == [0.5]
+    assert RuleSearcher(encode_rules(RuleSet(one), graph), Aggregation()).score(*query(graph, "b", "~r", "a")) == [0.5]
     two = [*one, (Rule("~r", ("~t",)), {"confidence": 0.25})]
-    search = Search(encode_rules(RuleSet(two), graph), Aggregation())
+    search = RuleSearcher(encode_rules(RuleSet(two), graph), Aggregation())
     assert search.score(*query(graph, "b", "~r", "a")) == [0]
     assert not search.encoded.turned.any()
 
@@ -354,8 +355,8 @@ def test_rules_that_name_what_the_graph_lacks_are_left_out() -> None:
     assert len(encoded.rows) == len(encode_rules(rules, graph).rows)
     heads, relations, tails = all_queries(graph)
     np.testing.assert_array_equal(
-        Search(encoded, Aggregation()).score(heads, relations, tails),
-        Search(encode_rules(rules, graph), Aggregation()).score(heads, relations, tails),
+        RuleSearcher(encoded, Aggregation()).score(heads, relations, tails),
+        RuleSearcher(encode_rules(rules, graph), Aggregation()).score(heads, relations, tails),
     )
     kept = [more[int(row)].rule for row in encoded.rows]
     assert not set(kept) & set(foreign)
@@ -364,7 +365,7 @@ def test_rules_that_name_what_the_graph_lacks_are_left_out() -> None:
 @pytest.mark.parametrize("rules", [[], [Rule("r9", ("r8",))], [Rule("r0", ("r9",), ("e0", None))]])
 def test_nothing_fires_without_rules(rules: list[Rule]) -> None:
     graph = random_graph(8, entities=9, relations=2, count=22)
-    search = Search(encode_rules(RuleSet(rules), graph), Aggregation())
+    search = RuleSearcher(encode_rules(RuleSet(rules), graph), Aggregation())
     heads, relations, answers = all_queries(graph)
     assert not search.score(heads, relations, answers).any()
     assert (search.answer(heads, relations, 2)[0] == -1).all()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Stepped
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.theory import Theory
+    from stablerule.reasoning.scoring.theory import Theory
 
 MOST_PATHS = 2**31 - 1
 N_CHAINS, N_TRAITS, N_FIRINGS, N_CANDIDATES = range(4)

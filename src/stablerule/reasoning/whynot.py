@@ -10,7 +10,7 @@ import numpy as np
 from stablerule.graph import Graph, Triples
 from stablerule.paths.reach import reach_next
 from stablerule.reasoning.answers import number, say_facts
-from stablerule.reasoning.questions import joined_graph
+from stablerule.reasoning.queries import joined_graph
 from stablerule.reasoning.ranks import Rank
 from stablerule.rules.rule import quote
 from stablerule.rules.scored import counted
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.answers import Explanation, Fact
-    from stablerule.reasoning.search import Search
+    from stablerule.reasoning.rule_searcher import RuleSearcher
     from stablerule.rules import ScoredRule
 
 Reason: TypeAlias = Literal["no rule for the relation", "rules but no path", "outranked", "answer is first"]
@@ -203,7 +203,7 @@ class WhyNot:
         return "\n".join(self.lines())
 
 
-def why_not(search: Search, head: Ids, relation: Ids, tail: Ids, *, known: Graph | None = None) -> WhyNot:
+def why_not(search: RuleSearcher, head: Ids, relation: Ids, tail: Ids, *, known: Graph | None = None) -> WhyNot:
     """Say where a triple (1,) each stands and why; `known` are the facts that count as known, else the graph's."""
     return _Doubt(search, int(head[0]), int(relation[0]), int(tail[0]), known).why_not()
 
@@ -211,7 +211,7 @@ def why_not(search: Search, head: Ids, relation: Ids, tail: Ids, *, known: Graph
 class _Doubt:
     """One triple, by ids, that somebody wonders about."""
 
-    def __init__(self, search: Search, head: int, relation: int, tail: int, known: Graph | None) -> None:
+    def __init__(self, search: RuleSearcher, head: int, relation: int, tail: int, known: Graph | None) -> None:
         self.search, self.graph = search, search.graph
         self.head, self.relation, self.tail = head, relation, tail
         self.known = search.graph if known is None else joined_graph(known, search.graph) or search.graph

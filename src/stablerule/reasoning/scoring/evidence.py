@@ -6,20 +6,19 @@ candidate that point to the query's head.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stablerule.paths.compiling import compiled_part
-from stablerule.reasoning.firings import CHAIN, N_CANDIDATES, N_FIRINGS, kind_of
+from stablerule.reasoning.scoring.firing import CHAIN, N_CANDIDATES, N_FIRINGS, kind_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.firings import Firings
-    from stablerule.reasoning.theory import Theory
+    from stablerule.reasoning.scoring.firing import Firings
+    from stablerule.reasoning.scoring.theory import Theory
 
 BEST = 4  # how many of the best rules of a kind count apart
 KINDS = ("chains", "traits of the head", "traits of the candidate")
@@ -52,41 +51,6 @@ NO_TRAITS = {
     for i, name in enumerate(COLUMNS)
     if any(kind in name for kind in KINDS[1:])
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Examples:
-    """Evidence for n queries whose answer is known: rows (n, k, columns), the answer's first.
-
-    stand_for: (n, k) how many rivals a row stands for, 0 where there is none; relations: (n,).
-    """
-
-    rows: NDArray[np.float32]
-    stand_for: NDArray[np.float32]
-    relations: Ids
-
-    @property
-    def useful(self) -> NDArray[np.int64]:
-        """Queries whose answer some rule reaches, with a rival: only those say anything about weights."""
-        return np.flatnonzero((self.stand_for[:, 0] > 0) & (self.stand_for[:, 1] > 0))
-
-    def take(self, which: NDArray[np.int64]) -> Examples:
-        """Return some of them."""
-        return Examples(self.rows[which], self.stand_for[which], self.relations[which])
-
-    def by_chains_alone(self) -> Examples:
-        """What is left without rules with constants: other columns are empty, and rivals that only these reach go."""
-        rows = self.rows.copy()
-        rows[:, :, list(NO_TRAITS)] = list(NO_TRAITS.values())
-        reached = rows[:, :, CHAINS] > 0
-        gone = ~reached
-        gone[:, 0] = False  # the answer stays in front
-        order = np.argsort(gone, axis=1, kind="stable")
-        stand_for = np.take_along_axis(np.where(reached, self.stand_for, 0), order, 1)
-        return Examples(np.take_along_axis(rows, order[:, :, None], 1), stand_for, self.relations)
-
-    def __len__(self) -> int:
-        return len(self.relations)
 
 
 @compiled_part
