@@ -58,8 +58,8 @@ def run_one(graph: str, row: str, split: str, folder: str) -> None:
     import numpy as np  # noqa: PLC0415  # the clock runs while packages are imported
 
     import stablerule  # noqa: PLC0415
-    from stablerule.baselines import MODELS  # noqa: PLC0415
     from stablerule.evaluation import evaluate  # noqa: PLC0415
+    from stablerule.registry import MODELS  # noqa: PLC0415
 
     method, given = (ROWS | SEEDS)[row]
     options = {name: value for name, value in given.items() if name != POPULARITY}

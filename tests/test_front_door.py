@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import stablerule
+from stablerule import extending
 
 
 def test_all_is_what_is_visible() -> None:
@@ -16,12 +17,14 @@ def test_all_is_what_is_visible() -> None:
         "errors",
         "evaluation",
         "experiments",
+        "extending",
         "graph",
         "io",
         "learning",
         "paths",
         "progress",
         "reasoning",
+        "registry",
         "reports",
         "rules",
         "samples",
@@ -40,3 +43,11 @@ def test_using_it_loads_no_extras() -> None:
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_what_others_extend_is_named_and_comes_without_torch() -> None:
+    visible = {name for name in vars(extending) if not name.startswith("_")}
+    assert visible == set(extending.__all__)
+    script = "import sys, stablerule.extending; print('torch' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"

@@ -6,13 +6,13 @@
 True
 """
 
-from stablerule.baselines import load_model
 from stablerule.datasets import describe, households, load, newsroom, open_dataset
 from stablerule.errors import StableRuleError
 from stablerule.evaluation import evaluate
 from stablerule.graph import Dataset, Graph, Triples, Vocabulary, check
 from stablerule.io import open_graph, read_dataset, save_graph, to_pandas, write_dataset, write_triples
 from stablerule.learning import StableRule, Tabular
+from stablerule.registry import load_model
 from stablerule.rules import Rule, RuleSet, read_rules, write_rules
 
 __all__ = [

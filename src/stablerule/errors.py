@@ -12,7 +12,9 @@
     │   └── OptionError       an argument has a value that makes no sense
     ├── WriteError            a result can't be written as asked
     ├── FetchError            a download did not arrive whole, or not as expected
-    └── MissingExtra          an optional package is not installed: says the command that installs it
+    ├── MissingExtra          an optional package is not installed: says the command that installs it
+    ├── MissingDistribution   a method or command is part of another distribution: says how to install that
+    └── NameConflict          two distributions bring the same name
 
 Each message says what was found, where, and the way out.
 """
@@ -87,8 +89,32 @@ class MissingExtra(StableRuleError):
     "Reading RDF needs the package 'pyoxigraph'. Install it with: pip install 'stablerule[rdf]'"
     """
 
-    def __init__(self, what: str, *, package: str, extra: str) -> None:
-        super().__init__(f"{what} needs the package {package!r}. Install it with: pip install 'stablerule[{extra}]'")
+    def __init__(self, what: str, *, package: str, extra: str, distribution: str = "stablerule") -> None:
+        cure = f"pip install '{distribution}[{extra}]'"
+        super().__init__(f"{what} needs the package {package!r}. Install it with: {cure}")
+
+
+class MissingDistribution(StableRuleError):
+    """A method or a command is part of a distribution that is not installed.
+
+    >>> str(MissingDistribution("rotate", "stablerule-lab", "pip install ./lab"))
+    '`rotate` is part of stablerule-lab. Install it with: pip install ./lab'
+    """
+
+    def __init__(self, name: str, distribution: str, cure: str, *, path: Path | None = None) -> None:
+        where = "" if path is None else f"{path}: "
+        super().__init__(f"{where}`{name}` is part of {distribution}. Install it with: {cure}")
+
+
+class NameConflict(StableRuleError):
+    """Two distributions bring a method or a command of the same name.
+
+    >>> str(NameConflict("method", "rotate", "stablerule-lab", "my-methods"))
+    "Both stablerule-lab and my-methods bring a method named 'rotate'. Uninstall one of them."
+    """
+
+    def __init__(self, kind: str, name: str, first: str, second: str) -> None:
+        super().__init__(f"Both {first} and {second} bring a {kind} named {name!r}. Uninstall one of them.")
 
 
 def closest(name: str, names: Iterable[str], count: int = 3) -> str:

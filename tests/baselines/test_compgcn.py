@@ -14,9 +14,9 @@ from torch.nn import functional
 from stablerule import Dataset
 from stablerule.baselines.compgcn import TRAINING, CompGCN, CompGCNLayer, CompGCNNetwork, Composition, compose
 from stablerule.baselines.edges import Edges
-from stablerule.baselines.models import load_model
 from stablerule.errors import InputError, OptionError
 from stablerule.graph import Graph
+from stablerule.registry import load_model
 from tests.baselines.plain_paths import assert_near, edge_list
 from tests.worlds import random_graph
 

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Rule
-from stablerule.baselines import load_model
 from stablerule.baselines.attention_rules import (
     Bodies,
     make_rules,
@@ -29,6 +28,7 @@ from stablerule.baselines.epochs import Epochs
 from stablerule.baselines.neural_lp import NeuralLP, NeuralLPNetwork
 from stablerule.errors import OptionError
 from stablerule.paths.examples import ExampleFacts
+from stablerule.registry import load_model
 from tests.baselines.plain_spreading import plain_loss, plain_scores, random_attention
 from tests.worlds import random_graph
 

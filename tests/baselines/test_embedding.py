@@ -16,7 +16,6 @@ from pykeen.models import TransE as TheirTransE
 from pykeen.triples import CoreTriplesFactory
 
 from stablerule import Dataset, households
-from stablerule.baselines import MODELS, embedding
 from stablerule.baselines.complex import ComplEx, ComplExNetwork
 from stablerule.baselines.distmult import TRAINING, DistMult
 from stablerule.baselines.edges import Edges
@@ -24,6 +23,7 @@ from stablerule.baselines.embedding import Embeddings, Objective, margin_loss, s
 from stablerule.baselines.rotate import RotatE, RotatENetwork
 from stablerule.baselines.transe import TransE
 from stablerule.errors import OptionError
+from stablerule.registry import MODELS, embedding
 
 ENTITIES, RELATIONS, SIZE = 40, 3, 6
 LEARNERS: dict[str, Any] = {

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from stablerule import Dataset, households
 from stablerule.baselines.edges import Edges
-from stablerule.baselines.models import load_model
 from stablerule.baselines.nbfnet import TRAINING, NBFNet, NBFNetNetwork
 from stablerule.baselines.path_network import Aggregation, PathLayer
 from stablerule.errors import OptionError
 from stablerule.graph import Graph
+from stablerule.registry import load_model
 from tests.baselines.plain_paths import assert_near, edge_list, plain_layer
 from tests.worlds import random_graph
 

@@ -16,10 +16,10 @@ import torch
 from pykeen.models import model_resolver
 
 from stablerule import Dataset, evaluate, households
-from stablerule.baselines import MODELS, load_model
 from stablerule.baselines.pykeen_bridge import KINDS, NEED_MORE, TRAINING, Pykeen
 from stablerule.errors import InputError, MissingExtra, OptionError
 from stablerule.reasoning.learned import Course
+from stablerule.registry import MODELS, load_model
 from tests.worlds import random_graph
 
 WORLD = households(families=4, seed=0).dataset

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stablerule.baselines import METHODS, MODELS
 from stablerule.baselines.settings import SETTINGS, SPACES, settings_for
 from stablerule.datasets.catalog import CATALOG
+from stablerule.registry import METHODS, MODELS
 
 
 @pytest.mark.parametrize("method", sorted(SETTINGS))

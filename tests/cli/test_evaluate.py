@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from stablerule import households, write_dataset
-from stablerule.baselines import load_model
 from stablerule.errors import StableRuleError
 from stablerule.evaluation import Evaluation, evaluate
 from stablerule.io import read_dataset
 from stablerule.reasoning import RuleReasoner
+from stablerule.registry import load_model
 from tests.terminal import fails, run
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stablerule.baselines import MODELS
 from stablerule.datasets import load, newsroom
 from stablerule.errors import OptionError
 from stablerule.experiments import train_side
 from stablerule.experiments.cells import FORMAT, Cell, add_cell, cell_name, read_cells
 from stablerule.experiments.methods import ABLATED, METHODS, RECIPES, made_with
 from stablerule.experiments.specs import EXPERIMENTS
+from stablerule.registry import MODELS
 from tests.terminal import fails, run
 
 WORLD = newsroom(people=200, missing=0.2, seed=0).dataset

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from stablerule import Rule, households, write_dataset
-from stablerule.baselines import load_model
 from stablerule.errors import StableRuleError
+from stablerule.registry import load_model
 from stablerule.rules import read_rules
 from tests.terminal import fails, program, run
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from stablerule import Dataset, Graph, Triples, evaluate, households, load_model, write_dataset
-from stablerule.baselines import METHODS, MODELS
 from stablerule.errors import InputError, OptionError
 from stablerule.reasoning import Reasoner
 from stablerule.reasoning.option_types import rename_options
+from stablerule.registry import METHODS, MODELS
 from tests.contract.learners import APART, FEW, SMALL
 from tests.terminal import run
 

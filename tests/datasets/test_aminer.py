@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stablerule import evaluate, read_dataset
-from stablerule.baselines import MODELS
 from stablerule.datasets import CitationGraph, read_aminer
 from stablerule.datasets.aminer import dump, objects
 from stablerule.datasets.aminer.places import known_places
 from stablerule.errors import InputError, MissingExtra, OptionError, ReadError, WriteError
 from stablerule.experiments.bibliography import read_bibliography
 from stablerule.io.files import WRITERS
+from stablerule.registry import MODELS
 from stablerule.shifts import by_file
 from tests.datasets.aminer_dumps import (
     PAPERS,

@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Rule, households, newsroom
-from stablerule.baselines import MODELS, load_model
 from stablerule.errors import InputError, MissingExtra, OptionError, ReadError, WriteError
 from stablerule.learning import Mining, StableRule, Tabular, fitting
 from stablerule.learning.checkpoints import Checkpoints, Progress
@@ -28,6 +27,7 @@ from stablerule.learning.plan import FEW_RULES, MANY_RULES, rules_for
 from stablerule.reasoning import Reasoner
 from stablerule.reasoning.learned import Course, Lesson
 from stablerule.reasoning.option_types import join_options
+from stablerule.registry import MODELS, load_model
 from stablerule.samples import RuleSamples, sample_rules
 from tests.worlds import share_found
 

@@ -1,5 +1,1 @@
-"""All learners by name: those of the paper's comparison, the controls, and the project's own."""
-
-from stablerule.baselines.models import METHODS, MODELS, Method, load_model
-
-__all__ = ["METHODS", "MODELS", "Method", "load_model"]
+"""The other learners of the paper's comparison."""

@@ -11,12 +11,12 @@ from stablerule.baselines.attention_rules import make_rules
 from stablerule.baselines.epochs import OLD_EPOCHS
 from stablerule.baselines.network_reasoner import Scorer
 from stablerule.baselines.neural import NeuralReasoner, fit_network
-from stablerule.baselines.score_search import ScoreSearcher
 from stablerule.baselines.spreading import Spreading
 from stablerule.errors import OptionError
 from stablerule.learning.plan import budget_within
 from stablerule.reasoning import Learned
 from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.score_searcher import ScoreSearcher
 from stablerule.reasoning.scoring.score import Aggregation
 from stablerule.reasoning.scoring.theory import encode_rules
 from stablerule.rules import RuleSet

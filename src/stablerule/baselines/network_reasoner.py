@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from stablerule.baselines.edges import Edges
-from stablerule.baselines.score_search import ScoreSearcher
 from stablerule.errors import InputError
 from stablerule.learning.training import check_device
 from stablerule.reasoning import Reasoner
 from stablerule.reasoning.model_folder import NETWORK
+from stablerule.reasoning.score_searcher import ScoreSearcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

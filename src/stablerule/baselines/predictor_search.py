@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stablerule.baselines.score_search import ScoreSearcher
 from stablerule.paths.compiling import NOTHING, compiled
+from stablerule.reasoning.score_searcher import ScoreSearcher
 from stablerule.reasoning.scoring.firing import N_FIRINGS, close_relation, fire, no_firings, open_relation
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from stablerule.baselines import METHODS
 from stablerule.cli.model_graph import DataOption, ModelArgument, ModelOnGraph, note, open_model
 from stablerule.cli.output import errors, plain, print_json, visible
 from stablerule.cli.queries import answer_all, read_queries, write_answers
@@ -18,6 +17,7 @@ from stablerule.graph import inverse_of
 from stablerule.io import write_beside
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.reasoning.answers import number
+from stablerule.registry import METHODS
 
 CANDIDATES = ("all", "range")
 TABLES = (".tsv", ".txt")

@@ -1,4 +1,4 @@
-"""`stablerule data`: list, get, check, stats, convert, aminer."""
+"""`stablerule data`: list, get, check, stats, convert."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.aminer import aminer
 from stablerule.cli.output import console, errors, plain, print_json, print_table, size, table
+from stablerule.cli.plugins import PluginGroup
 from stablerule.cli.reading import takes_data
 from stablerule.datasets import CATALOG, describe, load
 from stablerule.graph import Dataset
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from stablerule.datasets import Description
     from stablerule.graph import Finding
 
-app = typer.Typer(help="Look at data, check it, get known graphs, change formats.", no_args_is_help=True)
-app.command()(aminer)
+app = typer.Typer(
+    cls=PluginGroup, help="Look at data, check it, get known graphs, change formats.", no_args_is_help=True
+)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 COLOURS = {"serious": "red", "warning": "yellow", "note": "cyan"}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stablerule.baselines import METHODS, load_model
 from stablerule.cli.grouping import HELP, grouping_for, print_shift
 from stablerule.cli.model_graph import note
 from stablerule.cli.output import console, errors, plain, print_json, print_table, table
@@ -21,6 +20,7 @@ from stablerule.evaluation.metrics import METRICS
 from stablerule.graph import SPLITS, Dataset
 from stablerule.io import write_beside
 from stablerule.reasoning.ranks import FORMS, check_ties
+from stablerule.registry import METHODS, load_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,18 +10,17 @@ from typing import Annotated, Any
 
 import typer
 
-from stablerule.baselines import METHODS, MODELS
-from stablerule.baselines.settings import settings_for
 from stablerule.cli.model_graph import note
 from stablerule.cli.output import errors, plain, print_table, table
 from stablerule.cli.reading import takes_data
-from stablerule.errors import OptionError, WriteError, closest
+from stablerule.errors import OptionError, WriteError
 from stablerule.graph import Dataset, Triples
 from stablerule.io import check_place
 from stablerule.learning import StableRule
 from stablerule.reasoning import Reasoner
 from stablerule.reasoning.budget import check_minutes
 from stablerule.reasoning.option_types import join_options
+from stablerule.registry import METHODS, MODELS, find_method
 from stablerule.shifts.splits import read_examples
 
 SPELLED = {"true": True, "false": False, "none": None}
@@ -72,7 +71,7 @@ def learn(
         output = _free_place(output, resume=resume, overwrite=overwrite)
     dataset = open_data()
     _say(f"{plain(repr(dataset))}")
-    if paper is None and (usual := settings_for(method, dataset.name, asked)):
+    if paper is None and (usual := METHODS[method].settings(dataset.name, asked)):
         model = _make(method, None, usual | asked)
         model.check_options()
         kept = {name: value for name, value in usual.items() if name not in asked}
@@ -119,18 +118,13 @@ def _say_how_it_went(model: Reasoner, dataset: Dataset) -> None:
 
 def _common(method: str, max_length: int | None, seed: int, minutes: float | None) -> dict[str, Any]:
     """The options with names of their own, those that were given; not every method has a longest body."""
-    _check_method(method)
+    find_method(method)
     options: dict[str, Any] = {"seed": seed}
     if max_length is not None:
         options["max_length"] = max_length
     if minutes is not None:
         check_minutes(minutes)
     return options
-
-
-def _check_method(method: str) -> None:
-    if method not in METHODS:
-        raise OptionError(f"There is no method {method!r}.{closest(method, METHODS)} They are: {', '.join(METHODS)}.")
 
 
 def _make(method: str, paper: str | None, options: dict[str, Any]) -> Reasoner:

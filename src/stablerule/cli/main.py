@@ -17,14 +17,13 @@ from stablerule.cli import data
 from stablerule.cli.ask import ask
 from stablerule.cli.complete import complete
 from stablerule.cli.evaluate import evaluate
-from stablerule.cli.experiment import experiment
 from stablerule.cli.explain import explain
 from stablerule.cli.learn import learn
 from stablerule.cli.output import NoteFormatter, errors, plain
+from stablerule.cli.plugins import PluginGroup
 from stablerule.cli.rules import rules
 from stablerule.cli.shift import shift
 from stablerule.cli.split import split
-from stablerule.cli.tune import tune
 from stablerule.errors import StableRuleError
 
 # Shows the traceback of an error, which otherwise is one line.
@@ -34,6 +33,7 @@ FAILED, UNEXPECTED, INTERRUPTED, CLOSED_PIPE = 2, 3, 130, 141
 USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 app = typer.Typer(
+    cls=PluginGroup,
     help="Learn logical rules from a knowledge graph, and know where they hold.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -48,8 +48,6 @@ app.command()(shift)
 app.command()(ask)
 app.command()(explain)
 app.command()(complete)
-app.command()(experiment)
-app.command()(tune)
 
 
 def _version(asked: bool) -> None:
@@ -71,13 +69,13 @@ def main(
     Exit codes: 1 when `data check` finds something serious or a condition of `shift` holds, 2 for an error in what was
     asked, 3 for one of ours.
     """
-    notes = logging.StreamHandler(sys.stderr)
-    notes.setFormatter(NoteFormatter())
-    logging.basicConfig(level=logging.WARNING, handlers=[notes])
 
 
 def run() -> None:
     """Run the command line; every end has its exit code, see `main`."""
+    notes = logging.StreamHandler(sys.stderr)
+    notes.setFormatter(NoteFormatter())
+    logging.basicConfig(level=logging.WARNING, handlers=[notes])
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that can't show a name gets its code instead of a traceback.

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from stablerule.baselines import load_model
 from stablerule.cli.output import errors, plain
 from stablerule.datasets import open_dataset
 from stablerule.datasets.catalog import CATALOG
 from stablerule.errors import InputError, StableRuleError
 from stablerule.graph import Dataset, Graph
+from stablerule.registry import load_model
 
 if TYPE_CHECKING:
     from stablerule.reasoning import DataMark, Reasoner

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from stablerule.baselines import load_model
 from stablerule.cli.output import errors, plain
 from stablerule.errors import OptionError, UnknownRelation, closest, listed
 from stablerule.graph import INVERSE
+from stablerule.registry import load_model
 from stablerule.rules import RuleSet, read_rules
 from stablerule.rules.formats import FORMATS
 from stablerule.rules.scored import counted

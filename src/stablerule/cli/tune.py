@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from stablerule.baselines import METHODS
 from stablerule.cli.learn import read_settings
 from stablerule.cli.output import console, errors, plain, print_table, table
 from stablerule.cli.reading import takes_data
-from stablerule.errors import OptionError, WriteError, closest
+from stablerule.errors import OptionError, WriteError
 from stablerule.experiments.tuning import Trial
 from stablerule.experiments.tuning import tune as search
 from stablerule.graph import Dataset
+from stablerule.registry import find_method
 
 SHOWN = 10
 
@@ -36,8 +36,7 @@ def tune(
     seed: Annotated[int, typer.Option(help="Seed of the search and of every trial.")] = 0,
 ) -> None:
     """Try settings of a method: one half of the valid facts teaches, the other judges. Test is not looked at."""
-    if method not in METHODS:
-        raise OptionError(f"There is no method {method!r}.{closest(method, METHODS)} They are: {', '.join(METHODS)}.")
+    find_method(method)
     if resume and output is None:
         raise OptionError("--resume goes on with the trials of a file: say which, with -o FILE.")
     if output is not None and output.exists() and not resume:

@@ -5,22 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from stablerule.errors import InputError, OptionError
-from stablerule.evaluation.band import as_scores, rank_rows
-from stablerule.reasoning.ranks import Ranks
+from stablerule.errors import OptionError
+from stablerule.reasoning.score_ranks import rank_by_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph, Triples
-    from stablerule.graph.triples import Ids, Offsets
-
-# At once: 32 MB of float64, and a model that keeps ten numbers for each still fits into memory.
-SCORES_AT_ONCE = 1 << 22
+    from stablerule.reasoning.ranks import Ranks
 
 
 class ByScores:
@@ -36,6 +31,7 @@ class ByScores:
     Infinite scores are ranked as they are, and tie with each other. NaN is an error. What the model may look at is its
     own affair: the graph that `evaluate` hands over is not passed on.
 
+    >>> import numpy as np
     >>> from stablerule.graph import Dataset
     >>> world = Dataset.from_names("tiny", train=[("a", "r", "b")], test=[("b", "r", "c")])
     >>> popular = np.array([0.0, 2.0, 1.0])
@@ -55,59 +51,12 @@ class ByScores:
         self.score = score
         self.floor = floor
         self.batch_size = batch_size
-        self.method = name or getattr(score, "__name__", type(score).__name__)
+        self.method = name or str(getattr(score, "__name__", type(score).__name__))
 
     def rank(self, queries: Triples, *, graph: Graph, known: Graph) -> Ranks:
         """Score each distinct (head, relation) once, and rank the answers; see `Ranker.rank`."""
         self._check_options()
-        _check_ids(queries, known)
-        entities, n = known.n_entities, len(queries)
-        pairs, pair_of = _pairs(queries, known)
-        order = np.argsort(pair_of, kind="stable")
-        asked, pair_of = queries.rows[order], pair_of[order]
-        best, worst, candidates = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-        covered = np.empty(n, bool)
-        at_once = self.batch_size or max(1, SCORES_AT_ONCE // entities)
-        for first in range(0, len(pairs), at_once):
-            chunk = pairs[first : first + at_once]
-            scores = self._scores(chunk[:, 0].copy(), chunk[:, 1].copy(), entities)
-            part = slice(*np.searchsorted(pair_of, (first, first + len(chunk))))
-            rows = pair_of[part] - first
-            broken = rank_rows(
-                scores,
-                rows,
-                asked[part],
-                known.offsets,
-                known.edge_relations,
-                known.edge_tails,
-                0.0 if self.floor is None else float(self.floor),
-                self.floor is not None,
-                best[part],
-                worst[part],
-                covered[part],
-                candidates[part],
-            )
-            if broken >= 0:
-                raise self._nan(asked[part][broken], scores[rows[broken]], known)
-        back = np.argsort(order)
-        return Ranks(best[back], worst[back], covered[back], candidates[back])
-
-    def _scores(self, heads: Offsets, relations: Offsets, entities: int) -> NDArray[Any]:
-        scores = as_scores(self.score(heads, relations), f"The scores of {self.method!r}")
-        if scores.shape != (len(heads), entities):
-            raise InputError(
-                f"The scores of {self.method!r} must be of shape {(len(heads), entities)}: a row for each of "
-                f"{len(heads):,} queries, a column for each of {entities:,} entities; got {scores.shape}."
-            )
-        return scores
-
-    def _nan(self, query: Ids, scores: NDArray[Any], known: Graph) -> InputError:
-        words, (head, relation, _) = known.vocabulary, query.tolist()
-        entity = words.entity_name(int(np.isnan(scores).argmax()))
-        return InputError(
-            f"{self.method!r} gave NaN to entity {entity!r} for the query ({words.entity_name(head)!r}, "
-            f"{words.relation_name(relation)!r}, ?). Give every entity a number; -inf puts it behind all others."
-        )
+        return rank_by_scores(self.score, queries, known, floor=self.floor, at_once=self.batch_size, name=self.method)
 
     def _check_options(self) -> None:
         if not callable(self.score):
@@ -119,23 +68,3 @@ class ByScores:
 
     def __repr__(self) -> str:
         return f"ByScores({self.method!r})"
-
-
-def _check_ids(queries: Triples, graph: Graph) -> None:
-    """Refuse ids that the graph does not have, which a kernel would take for places in memory."""
-    words = graph.vocabulary
-    for ids, check in (
-        (queries.heads, words.known_entity),
-        (queries.relations, words.known_relation),
-        (queries.tails, words.known_entity),
-    ):
-        if len(ids):
-            check(int(ids.min()))
-            check(int(ids.max()))
-
-
-def _pairs(queries: Triples, graph: Graph) -> tuple[Offsets, Offsets]:
-    """Distinct (head, relation), (p, 2), and for each query which one is its own."""
-    width = 2 * graph.n_relations
-    keys, pair_of = np.unique(queries.heads.astype(np.int64) * width + queries.relations, return_inverse=True)
-    return np.stack(np.divmod(keys, width), axis=1), pair_of.reshape(-1).astype(np.int64)

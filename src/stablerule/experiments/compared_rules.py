@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.baselines import MODELS
 from stablerule.baselines.settings import settings_for
 from stablerule.datasets import load
 from stablerule.errors import InputError
@@ -23,6 +22,7 @@ from stablerule.experiments.printed_rules import PRINTED_RULES
 from stablerule.experiments.stable_confidence import GROUPS, entity_groups
 from stablerule.learning.extraction import rule_ids
 from stablerule.paths.examples import ExampleFacts
+from stablerule.registry import MODELS
 from stablerule.rules import RuleSet
 from stablerule.rules.statistics import measure_rules
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stablerule.baselines import METHODS
+from stablerule.registry import METHODS
 from stablerule.shifts import body_coverage
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stablerule.baselines import METHODS as LEARNERS
 from stablerule.datasets import load
 from stablerule.experiments.apart import run_apart
 from stablerule.experiments.judging import learn_and_judge
 from stablerule.experiments.methods import DEAR, FAITHFUL, METHODS, SAME_LEARNER
 from stablerule.experiments.methods import is_cheap as is_cheap_on
+from stablerule.registry import METHODS as LEARNERS
 from stablerule.shifts.splits import split_inductive
 
 if TYPE_CHECKING:

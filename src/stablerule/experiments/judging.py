@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from stablerule.baselines import MODELS
 from stablerule.baselines.settings import settings_for
 from stablerule.evaluation import evaluate
 from stablerule.experiments.apart import peak_memory
@@ -17,6 +16,7 @@ from stablerule.learning import StableRule
 from stablerule.paths.threads import available_cores
 from stablerule.reasoning.option_types import join_options
 from stablerule.reasoning.ranks import FORMS as ALL_FORMS
+from stablerule.registry import MODELS
 from stablerule.shifts.extras import need_balanced_clusters
 
 if TYPE_CHECKING:

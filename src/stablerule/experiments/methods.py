@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from stablerule.baselines import METHODS as LEARNERS
 from stablerule.datasets import load
 from stablerule.experiments.apart import run_apart
 from stablerule.experiments.judging import Variant, learn_and_judge
 from stablerule.reasoning.option_types import join_options
+from stablerule.registry import METHODS as LEARNERS
 
 if TYPE_CHECKING:
     from pathlib import Path

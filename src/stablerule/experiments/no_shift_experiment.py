@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from stablerule.baselines import METHODS as LEARNERS
 from stablerule.experiments.cells import grouped
 from stablerule.experiments.experiment import Experiment, Options
 from stablerule.experiments.group_tables import PAPER_NAMES, mrr_of_tails
@@ -23,6 +22,7 @@ from stablerule.experiments.methods import (
     run_cell,
 )
 from stablerule.experiments.printed import NO_SHIFT, cited_graph, whose_print
+from stablerule.registry import METHODS as LEARNERS
 from stablerule.reports.tables import Table
 
 METRICS = ("mrr", "hits@1", "hits@10")

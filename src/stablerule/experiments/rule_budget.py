@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from stablerule.baselines import MODELS
 from stablerule.datasets import load
 from stablerule.evaluation import evaluate
 from stablerule.experiments.apart import run_apart
@@ -19,6 +18,7 @@ from stablerule.reasoning.option_types import join_options
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.score import Aggregation
 from stablerule.reasoning.scoring.theory import encode_rules
+from stablerule.registry import MODELS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from stablerule.baselines import MODELS
 from stablerule.datasets import load, newsroom
 from stablerule.errors import OptionError
 from stablerule.evaluation import GroupFigures, evaluate
@@ -26,6 +25,7 @@ from stablerule.paths.threads import available_cores
 from stablerule.reasoning import RuleReasoner
 from stablerule.reasoning.learned import Lesson
 from stablerule.reasoning.option_types import join_options
+from stablerule.registry import MODELS
 from stablerule.shifts.splits import bias_examples
 
 if TYPE_CHECKING:

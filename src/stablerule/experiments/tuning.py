@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from stablerule.baselines import MODELS
 from stablerule.baselines.settings import SPACES, settings_for
 from stablerule.errors import InputError, MissingExtra, OptionError, ReadError, StableRuleError
 from stablerule.evaluation import evaluate
@@ -22,6 +21,7 @@ from stablerule.io import write_beside
 from stablerule.progress import progress_bar
 from stablerule.reasoning.budget import Budget, check_minutes
 from stablerule.reasoning.option_types import flatten_options, join_options
+from stablerule.registry import MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

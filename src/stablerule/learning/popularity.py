@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from stablerule.baselines.score_search import ScoreSearcher
 from stablerule.reasoning import Learned, Reasoner
+from stablerule.reasoning.score_searcher import ScoreSearcher
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

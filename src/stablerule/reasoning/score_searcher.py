@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stablerule.evaluation import ByScores
 from stablerule.graph import Graph, Triples
 from stablerule.graph.triples import read_only
+from stablerule.reasoning.score_ranks import SCORES_AT_ONCE, rank_by_scores
 from stablerule.reasoning.scoring.explain import join_reasons
 from stablerule.reasoning.searcher import Found
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from stablerule.reasoning.ranks import Ranks
     from stablerule.reasoning.rule_searcher import RuleSearcher
     from stablerule.reasoning.scoring.explain import Reasons
-
-SCORES_AT_ONCE = 1 << 22
 
 
 class ScoreSearcher:
@@ -53,12 +51,12 @@ class ScoreSearcher:
         self.graph, self._rules = graph, rules
         self._score, self._shown, self._most, self._floor = score, shown, most, floor
         self._at_most = min(at_most or SCORES_AT_ONCE, max(1, SCORES_AT_ONCE // max(1, graph.n_entities)))
-        self._ranker = ByScores(score, floor, batch_size=self._at_most, name=name)
+        self._name = name
 
     def rank(self, heads: Ids, relations: Ids, answers: Ids, known: Graph) -> Ranks:
         """Rank the answer of each query (n,) among all entities, those `known` to be true left out."""
         queries = Triples(read_only(np.stack([heads, relations, answers], axis=1).astype(np.int32)))
-        return self._ranker.rank(queries, graph=self.graph, known=known)
+        return rank_by_scores(self._score, queries, known, floor=self._floor, at_once=self._at_most, name=self._name)
 
     def answer(
         self,

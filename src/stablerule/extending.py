@@ -1,0 +1,213 @@
+"""What learners and experiments outside of the library are made of: the names to build on, in one place.
+
+A learner is a `Reasoner`. `__init__` stores its options, `fit` learns between `_begin` and `_end`, and `_searcher`
+makes what was learned ready for a graph, here by a function that scores all entities at once:
+
+>>> import numpy as np
+>>> class Degree(Reasoner):
+...     "Answer every query with the entities that have the most facts."
+...
+...     method = "degree"
+...
+...     def __init__(self, *, seed: int = 0):
+...         self.seed = seed
+...
+...     def fit(self, graph, valid=None, *, examples=None, minutes=None):
+...         return self._end(self._begin(graph, valid, examples, minutes), Learned())
+...
+...     def plan_lines(self, graph, minutes=None):
+...         return ["counts the facts of each entity"]
+...
+...     def _searcher(self, graph):
+...         def score(heads, relations):
+...             return np.tile(graph.degrees, (len(heads), 1))
+...
+...         return ScoreSearcher(graph, score, name=self.method)
+>>> from stablerule import Dataset
+>>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
+>>> model = Degree().fit(Dataset.from_names("trip", train=facts).graph)
+>>> [answer.entity for answer in next(model.answer([("Bonn", "in")], k=1))]
+['France']
+
+Learners of rules are a `RuleReasoner`. Their `fit` ends with `finish`, which chooses how rules that fire become one
+score, and calibrates it.
+
+`stablerule learn --method degree` finds the learner when its distribution has an entry point in the group
+`stablerule.methods` that names a list of records:
+
+    from stablerule.registry import Method
+
+    METHODS = [
+        Method("degree", "control", "the largest entities", "mine.degree:Degree", inductive=True, explains=False)
+    ]
+
+A command is a function or a Typer app in the group `stablerule.commands`. The entry point `data.mine` is the command
+`stablerule data mine`.
+"""
+
+from stablerule.datasets.loading import is_at_hand
+from stablerule.datasets.making import check_count
+from stablerule.evaluation.metrics import by_kind, metric_values, overall
+from stablerule.graph.triples import Ids, Offsets, read_only
+from stablerule.io.blocks import read_blocks
+from stablerule.io.decoding import utf8_pieces
+from stablerule.io.files import DAMAGED, kind_of, open_bytes, split_suffixes, unreadable
+from stablerule.io.folders import OwnFolder
+from stablerule.io.options import spelled
+from stablerule.io.splits import split_of
+from stablerule.learning.extraction import (
+    Candidates,
+    best_of,
+    measure_chains,
+    rule_frame,
+    rule_ids,
+    score_bodies,
+    smooth_counts,
+)
+from stablerule.learning.fitting import finish, sample_paths, walks_in_time
+from stablerule.learning.interrupting import interrupt_later
+from stablerule.learning.options import PAPER_SIZES, check_at_least
+from stablerule.learning.plan import WALKS_A_SECOND, budget_within, duration, expected_bodies, walks_for, walks_within
+from stablerule.paths.compiling import NOTHING, compiled, compiled_part
+from stablerule.paths.examples import ExampleFacts
+from stablerule.paths.reach import edges_between
+from stablerule.paths.threads import available_cores, in_threads
+from stablerule.reasoning.budget import Budget, check_minutes
+from stablerule.reasoning.calibration import Calibration, calibrate
+from stablerule.reasoning.choosing import FIXED as FIXED_AGGREGATIONS
+from stablerule.reasoning.choosing import ROWS as EVIDENCE_ROWS
+from stablerule.reasoning.choosing import Choice, Queries
+from stablerule.reasoning.evidence_weights import Examples, fit_weights, softmax_loss
+from stablerule.reasoning.learned import Course, Learned, Lesson
+from stablerule.reasoning.model_folder import NETWORK as NETWORK_FILE
+from stablerule.reasoning.model_folder import SavedModel
+from stablerule.reasoning.option_types import flatten_options, join_options
+from stablerule.reasoning.ranks import FORMS as RANK_FORMS
+from stablerule.reasoning.ranks import Ranks, Ties
+from stablerule.reasoning.reasoner import Reasoner, RuleReasoner
+from stablerule.reasoning.rule_searcher import Asked, Desk, RuleSearcher
+from stablerule.reasoning.score_searcher import ScoreSearcher
+from stablerule.reasoning.scoring.evidence import COLUMNS as EVIDENCE_COLUMNS
+from stablerule.reasoning.scoring.firing import (
+    N_CANDIDATES,
+    N_FIRINGS,
+    Workplace,
+    close_relation,
+    fire,
+    new_workplace,
+    no_firings,
+    open_relation,
+)
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import By, Encoded, Theory, encode_rules, no_traits
+from stablerule.reasoning.searcher import Searcher
+from stablerule.rules.scored import NUMBERS as RULE_NUMBERS
+from stablerule.rules.scored import PESSIMISM
+from stablerule.rules.statistics import measure_rules
+from stablerule.samples import RuleSamples, check_lengths, sample_rules
+from stablerule.shifts.clusters import balanced_clusters
+from stablerule.shifts.extras import need_balanced_clusters
+from stablerule.shifts.grouping import Align
+from stablerule.shifts.signatures import reduce_signatures
+from stablerule.shifts.splits.narrowing import narrow
+
+__all__ = [
+    "DAMAGED",
+    "EVIDENCE_COLUMNS",
+    "EVIDENCE_ROWS",
+    "FIXED_AGGREGATIONS",
+    "NETWORK_FILE",
+    "NOTHING",
+    "N_CANDIDATES",
+    "N_FIRINGS",
+    "PAPER_SIZES",
+    "PESSIMISM",
+    "RANK_FORMS",
+    "RULE_NUMBERS",
+    "WALKS_A_SECOND",
+    "Aggregation",
+    "Align",
+    "Asked",
+    "Budget",
+    "By",
+    "Calibration",
+    "Candidates",
+    "Choice",
+    "Course",
+    "Desk",
+    "Encoded",
+    "ExampleFacts",
+    "Examples",
+    "Ids",
+    "Learned",
+    "Lesson",
+    "Offsets",
+    "OwnFolder",
+    "Queries",
+    "Ranks",
+    "Reasoner",
+    "RuleReasoner",
+    "RuleSamples",
+    "RuleSearcher",
+    "SavedModel",
+    "ScoreSearcher",
+    "Searcher",
+    "Theory",
+    "Ties",
+    "Workplace",
+    "available_cores",
+    "balanced_clusters",
+    "best_of",
+    "budget_within",
+    "by_kind",
+    "calibrate",
+    "check_at_least",
+    "check_count",
+    "check_lengths",
+    "check_minutes",
+    "close_relation",
+    "compiled",
+    "compiled_part",
+    "duration",
+    "edges_between",
+    "encode_rules",
+    "expected_bodies",
+    "finish",
+    "fire",
+    "fit_weights",
+    "flatten_options",
+    "in_threads",
+    "interrupt_later",
+    "is_at_hand",
+    "join_options",
+    "kind_of",
+    "measure_chains",
+    "measure_rules",
+    "metric_values",
+    "narrow",
+    "need_balanced_clusters",
+    "new_workplace",
+    "no_firings",
+    "no_traits",
+    "open_bytes",
+    "open_relation",
+    "overall",
+    "read_blocks",
+    "read_only",
+    "reduce_signatures",
+    "rule_frame",
+    "rule_ids",
+    "sample_paths",
+    "sample_rules",
+    "score_bodies",
+    "smooth_counts",
+    "softmax_loss",
+    "spelled",
+    "split_of",
+    "split_suffixes",
+    "unreadable",
+    "utf8_pieces",
+    "walks_for",
+    "walks_in_time",
+    "walks_within",
+]
