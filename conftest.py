@@ -1,50 +1,10 @@
-"""Runs the code blocks of README and docs: Python blocks as they stand, console blocks with their output."""
+"""Runs the tests of the library, and the code blocks of README and docs."""
 
-from __future__ import annotations
+from pathlib import Path
 
-import doctest
-import os
-import shlex
-from typing import TYPE_CHECKING
+from tests.documents import collect_documents
+from tests.session import parametrize_methods, prepare_session
 
-from hypothesis import settings
-from sybil import Sybil
-from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
-from typer.testing import CliRunner
-
-if TYPE_CHECKING:
-    from sybil import Example
-
-# Several workers with several threads each would wait for one another at every sum.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Tests don't measure time, and a busy machine is no failure.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-
-
-def run_console(example: Example) -> str | None:
-    """Run each `$ stablerule ...` line and hold what follows it against what is printed."""
-    from stablerule.cli.main import app  # noqa: PLC0415  # so that collecting tests stays fast
-
-    checker = doctest.OutputChecker()
-    for part in str(example.parsed).split("$ ")[1:]:
-        command, _, expected = part.partition("\n")
-        program, *words = shlex.split(command)
-        if program != "stablerule":
-            return f"a console block may only run stablerule, not {program}"
-        result = CliRunner().invoke(app, words, env={"COLUMNS": "80"})
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        if expected.strip() and not checker.check_output(expected, result.stdout, FLAGS):
-            return f"{command} printed\n{result.stdout}\nexpected\n{expected}"
-    return None
-
-
-pytest_collect_file = Sybil(
-    parsers=[
-        PythonCodeBlockParser(doctest_optionflags=FLAGS),
-        CodeBlockParser(language="console", evaluator=run_console),
-    ],
-    patterns=["README.md", "docs/*.md", "docs/**/*.md"],
-).pytest()
+prepare_session()
+pytest_generate_tests = parametrize_methods
+pytest_collect_file = collect_documents(Path(__file__).parent)

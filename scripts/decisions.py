@@ -5,13 +5,15 @@
 import hashlib
 import os
 import re
-from typing import FrozenSet, Iterable, Mapping, NamedTuple, Optional, Tuple
+from typing import FrozenSet, Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
 OLDEST = (3, 11)
 TRIED = ("3.14", "3.13", "3.12", "3.11")
 GIGABYTE = 10**9
-# On Linux the core takes 0.5 GB, all of dev and a CPU build of torch 1.9 GB; pip's downloads need room as well.
-SPACE = {"core": 1.0 * GIGABYTE, "dev": 0.7 * GIGABYTE, "learn": 2.0 * GIGABYTE}
+# The part of an environment that is no extra: the laboratory, a distribution of its own, with its tools.
+LABORATORY = "laboratory"
+# On Linux the core takes 0.5 GB, all tools and a CPU build of torch 1.9 GB; pip's downloads need room as well.
+SPACE = {"core": 1.0 * GIGABYTE, "dev": 0.4 * GIGABYTE, LABORATORY: 0.4 * GIGABYTE, "learn": 2.0 * GIGABYTE}
 SMALL = 0.2 * GIGABYTE
 
 NOT_BEGUN, NOT_ENDED = "installation not begun", "installation not ended"
@@ -107,7 +109,7 @@ def check_space(free: float, parts: Iterable[str], where: str) -> None:
 
 
 def fingerprint(pyproject: str) -> str:
-    """Hash the part of pyproject.toml that an installation depends on: not the settings of linters and tests."""
+    """Hash what an installation depends on in a project file or several: not the settings of linters and tests."""
     tables = ("\n" + pyproject).split("\n[")
     kept = [table for table in tables if not re.match(r"\[?tool\.(?!hatch\b)", table)]
     return hashlib.sha256("\n[".join(kept).encode("utf-8")).hexdigest()
@@ -142,10 +144,11 @@ def missing(stamp: Optional[Stamp], wanted: Stamp) -> Optional[str]:
     return "missing: " + ", ".join(sorted(lacking)) if lacking else None
 
 
-def requirement(extras: Iterable[str]) -> str:
-    """Spell what pip is to install: the project in place, with its extras."""
-    names = ",".join(sorted(extras))
-    return f".[{names}]" if names else "."
+def requirements(parts: Iterable[str]) -> List[str]:
+    """Spell what pip is to install in place: the project with its extras, and the laboratory if it is a part."""
+    parts = set(parts)
+    names = ",".join(sorted(parts - {LABORATORY}))
+    return [f".[{names}]" if names else "."] + ["./lab[dev]"] * (LABORATORY in parts)
 
 
 def unknown_extras(log: str) -> FrozenSet[str]:

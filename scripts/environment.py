@@ -35,7 +35,7 @@ from decisions import (
     fingerprint,
     is_ci,
     missing,
-    requirement,
+    requirements,
     unknown_extras,
 )
 
@@ -239,15 +239,16 @@ def install(progress: Progress, stamp: Optional[Stamp], wanted: Stamp, reason: s
     """Bring `.venv` to `wanted`. The stamp is void while pip changes packages, and stands if pip never came so far."""
     lacking = wanted.extras - (stamp.extras if stamp else frozenset())
     check_space(shutil.disk_usage(VENV).free, lacking, ROOT)
-    what = requirement(wanted.extras)
-    progress.say(f"installing stablerule{what[1:]} ({reason}); log: {os.path.relpath(LOG, ROOT)}")
+    asked = requirements(wanted.extras)
+    progress.say(f"installing {' and '.join(asked)} ({reason}); log: {os.path.relpath(LOG, ROOT)}")
     write_stamp(wanted._replace(extras=stamp.extras if stamp else frozenset(), fingerprint=NOT_ENDED))
     options = ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
-    code, log = run_logged([os.path.join(BIN, "python"), "-m", "pip", "install", *options, "-e", what], progress)
+    command = [os.path.join(BIN, "python"), "-m", "pip", "install", *options]
+    code, log = run_logged(command + [word for one in asked for word in ("-e", one)], progress)
     if code:
         if stamp is not None and "Installing collected packages" not in log:
             write_stamp(stamp)
-        raise SetupError(explain_failure(f"pip install -e '{what}'", code, log, wanted.python))
+        raise SetupError(explain_failure(f"pip install -e {' -e '.join(map(repr, asked))}", code, log, wanted.python))
     unknown = unknown_extras(log)
     write_stamp(wanted._replace(extras=wanted.extras - unknown))
     if lacking & unknown:
@@ -264,8 +265,16 @@ def look() -> Found:
     return Found(python, stamp, fault(python, stamp, read_made_at(stamp), VENV))
 
 
+def read_projects() -> str:
+    """Say what the installation depends on: the project files of the library and of the laboratory."""
+    return read_text(PYPROJECT) + "\n" + read_text(os.path.join(ROOT, "lab", "pyproject.toml"))
+
+
 def prepare(*extras: str) -> None:
-    """Have a `.venv` with the project and at least these extras in it; what earlier runs added stays."""
+    """Have a `.venv` with the project and at least these extras in it; what earlier runs added stays.
+
+    The laboratory is asked for like an extra, as LABORATORY.
+    """
     progress = Progress(sys.stdout, sys.stdout.isatty() and not is_ci(os.environ))
     found = look()
     if found.fault:
@@ -276,7 +285,7 @@ def prepare(*extras: str) -> None:
     if found.python is None or found.fault:
         raise SetupError(f".venv was just made, and {found.fault}.\nWhat to do: read {LOG}")
     kept = found.stamp.extras if found.stamp else frozenset()
-    wanted = Stamp(True, ROOT, found.python.minor, kept | frozenset(extras), fingerprint(read_text(PYPROJECT)))
+    wanted = Stamp(True, ROOT, found.python.minor, kept | frozenset(extras), fingerprint(read_projects()))
     reason = missing(found.stamp, wanted)
     if reason:
         install(progress, found.stamp, wanted, reason)
@@ -288,7 +297,7 @@ def reuse(*extras: str) -> None:
     found = look()
     if found.fault or not found.stamp or not found.stamp.extras.issuperset(extras):
         raise SetupError(f".venv {found.fault or 'lacks the tools for tests'}.\nWhat to do: run scripts/test once.")
-    reason = missing(found.stamp, found.stamp._replace(fingerprint=fingerprint(read_text(PYPROJECT))))
+    reason = missing(found.stamp, found.stamp._replace(fingerprint=fingerprint(read_projects())))
     if reason:
         print(f"Note: {reason}; scripts/test brings .venv up to date.", flush=True)
 

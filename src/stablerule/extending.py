@@ -77,7 +77,7 @@ from stablerule.reasoning.calibration import Calibration, calibrate
 from stablerule.reasoning.choosing import FIXED as FIXED_AGGREGATIONS
 from stablerule.reasoning.choosing import ROWS as EVIDENCE_ROWS
 from stablerule.reasoning.choosing import Choice, Queries
-from stablerule.reasoning.evidence_weights import Examples, fit_weights, softmax_loss
+from stablerule.reasoning.evidence_weights import Examples, fit_weights, gather_examples, softmax_loss
 from stablerule.reasoning.learned import Course, Learned, Lesson
 from stablerule.reasoning.model_folder import NETWORK as NETWORK_FILE
 from stablerule.reasoning.model_folder import SavedModel
@@ -176,6 +176,7 @@ __all__ = [
     "fire",
     "fit_weights",
     "flatten_options",
+    "gather_examples",
     "in_threads",
     "interrupt_later",
     "is_at_hand",

@@ -69,7 +69,9 @@ class Machine:
 
     def installed(self) -> list[str]:
         """What pip was asked for since the last look."""
-        asked = [command[-1] for command in self.commands if "pip" in command]
+        asked = [
+            word for command in self.commands if "pip" in command for word in command[command.index("-e") + 1 :: 2]
+        ]
         self.commands.clear()
         return asked
 
@@ -261,9 +263,10 @@ def test_the_fingerprint_heeds_what_is_installed_and_not_the_linters(env: Any) -
     assert env.fingerprint(text) != env.fingerprint(text + '[project.scripts]\nx = "y:z"\n')
 
 
-def test_the_requirement_names_extras_in_order(env: Any) -> None:
-    assert env.requirement([]) == "."
-    assert env.requirement({"learn", "dev"}) == ".[dev,learn]"
+def test_the_requirements_name_extras_in_order(env: Any) -> None:
+    assert env.requirements([]) == ["."]
+    assert env.requirements({"learn", "dev"}) == [".[dev,learn]"]
+    assert env.requirements({"learn", "dev", "laboratory"}) == [".[dev,learn]", "./lab[dev]"]
 
 
 # --- the whole set-up, with venv and pip played
@@ -282,12 +285,18 @@ def test_a_second_run_installs_nothing_and_extras_add_up(env: Any, machine: Mach
     env.prepare()
     env.prepare("dev")
     assert machine.installed() == []
+    env.prepare("laboratory")
+    assert machine.installed() == [".[dev,learn]", "./lab[dev]"]
 
 
 def test_a_changed_project_file_is_installed_anew(env: Any, machine: Machine) -> None:
     env.prepare("dev")
     Path(env.PYPROJECT).write_text('[project]\nname = "made-up"\ndependencies = ["numpy"]\n')
     machine.installed()
+    env.prepare()
+    assert machine.installed() == [".[dev]"]
+    (Path(env.ROOT) / "lab").mkdir()
+    (Path(env.ROOT) / "lab" / "pyproject.toml").write_text('[project]\nname = "made-up-lab"\n')
     env.prepare()
     assert machine.installed() == [".[dev]"]
 
@@ -327,6 +336,10 @@ def test_an_interrupted_installation_is_resumed(env: Any, machine: Machine) -> N
         env.prepare("learn")
     machine.interrupted = False
     machine.installed()
+    env.prepare()
+    assert machine.installed() == [".[dev]"]
+    (Path(env.ROOT) / "lab").mkdir()
+    (Path(env.ROOT) / "lab" / "pyproject.toml").write_text('[project]\nname = "made-up-lab"\n')
     env.prepare()
     assert machine.installed() == [".[dev]"]
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from stablerule.cli.model_graph import DataOption, ModelArgument, ModelOnGraph, note, open_model
-from stablerule.cli.output import errors, plain, print_json, visible
+from stablerule.cli.model_graph import DataOption, ModelArgument, ModelOnGraph, open_model
+from stablerule.cli.output import errors, note, plain, print_json, visible
 from stablerule.cli.queries import answer_all, read_queries, write_answers
 from stablerule.errors import OptionError, WriteError
 from stablerule.graph import inverse_of

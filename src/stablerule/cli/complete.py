@@ -12,8 +12,8 @@ import typer
 
 from stablerule.cli.completion_files import BASE, FORMATS, Writer, check_names, format_of, is_iri, writer
 from stablerule.cli.completion_parts import Parts
-from stablerule.cli.model_graph import DataOption, ModelArgument, note, open_model
-from stablerule.cli.output import errors, options_as_typed, plain
+from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
+from stablerule.cli.output import errors, note, options_as_typed, plain
 from stablerule.errors import OptionError
 from stablerule.io import write_beside
 from stablerule.progress import progress_bar

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from stablerule.cli.model_graph import note
+from stablerule.cli.output import note
 from stablerule.errors import OptionError, WriteError
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.rdf import Shortening

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stablerule.cli.grouping import HELP, grouping_for, print_shift
-from stablerule.cli.model_graph import note
-from stablerule.cli.output import console, errors, plain, print_json, print_table, table
+from stablerule.cli.output import console, errors, note, plain, print_json, print_table, table
 from stablerule.cli.places import check_file
 from stablerule.cli.reading import takes_data
 from stablerule.errors import OptionError

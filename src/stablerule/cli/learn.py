@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from stablerule.cli.model_graph import note
-from stablerule.cli.output import errors, plain, print_table, table
-from stablerule.cli.reading import takes_data
+from stablerule.cli.output import errors, note, plain, print_table, table
+from stablerule.cli.reading import read_settings, takes_data
 from stablerule.errors import OptionError, WriteError
 from stablerule.graph import Dataset, Triples
 from stablerule.io import check_place
@@ -22,8 +20,6 @@ from stablerule.reasoning.budget import check_minutes
 from stablerule.reasoning.option_types import join_options
 from stablerule.registry import METHODS, MODELS, find_method
 from stablerule.shifts.splits import read_examples
-
-SPELLED = {"true": True, "false": False, "none": None}
 
 
 def _list(asked: bool) -> None:
@@ -134,20 +130,6 @@ def _make(method: str, paper: str | None, options: dict[str, Any]) -> Reasoner:
             raise OptionError(f"--paper is for stablerule, not for {method}.")
         chosen = StableRule.paper(paper).options
     return MODELS[method].with_options(join_options(chosen, options))
-
-
-def read_settings(pairs: list[str]) -> dict[str, Any]:
-    """`name=value`, where the value is a Python literal or else a word."""
-    settings: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals or not name:
-            raise OptionError(f"--set expects name=value, such as decorrelation.moment_order=1; got {pair!r}.")
-        try:
-            settings[name] = SPELLED[text.lower()] if text.lower() in SPELLED else ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            settings[name] = text
-    return settings
 
 
 def _free_place(output: Path | None, *, resume: bool, overwrite: bool) -> Path:

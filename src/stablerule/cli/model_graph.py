@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from stablerule.cli.output import errors, plain
+from stablerule.cli.output import note
 from stablerule.datasets import open_dataset
 from stablerule.datasets.catalog import CATALOG
 from stablerule.errors import InputError, StableRuleError
@@ -84,11 +84,6 @@ def open_model(folder: Path, data: str | None) -> ModelOnGraph:
                 "test then may now be among those that answer."
             )
     return found
-
-
-def note(text: str) -> None:
-    """Say something beside the result."""
-    errors.print(f"Note: {plain(text)}", highlight=False, soft_wrap=True)
 
 
 def _elsewhere(data: str, mark: DataMark) -> Dataset:

@@ -93,6 +93,11 @@ def plain(text: str) -> str:
     return f"{escape(body)}{backslashes}[none][/none]"
 
 
+def note(text: str) -> None:
+    """Print something beside the result."""
+    errors.print(f"Note: {plain(text)}", highlight=False, soft_wrap=True)
+
+
 def visible(text: str) -> str:
     r"""Show control characters instead of sending them to a terminal.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from stablerule.datasets import open_dataset
+from stablerule.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +56,8 @@ def reading_options(
         options |= {"split": shares_of(split), "seed": split_seed}
     return options
 
+
+SPELLED = {"true": True, "false": False, "none": None}
 
 # What an option is called where a command has one of its own by that name.
 OTHER_NAMES = {"split": "shares"}
@@ -101,3 +105,17 @@ def shares_of(text: str) -> tuple[float, float, float]:
         message = f"expected three numbers such as 0.8,0.1,0.1, got {text!r}"
         raise typer.BadParameter(message, param_hint="the shares of train, valid, test") from error
     return train, valid, test
+
+
+def read_settings(pairs: list[str]) -> dict[str, Any]:
+    """`name=value`, where the value is a Python literal or else a word."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise OptionError(f"--set expects name=value, such as decorrelation.moment_order=1; got {pair!r}.")
+        try:
+            settings[name] = SPELLED[text.lower()] if text.lower() in SPELLED else ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            settings[name] = text
+    return settings

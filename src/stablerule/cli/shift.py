@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.model_graph import DataOption, ModelArgument, note, open_model
-from stablerule.cli.output import console, plain, print_json, print_table, table
+from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
+from stablerule.cli.output import console, note, plain, print_json, print_table, table
 from stablerule.cli.places import check_file
 from stablerule.errors import InputError, OptionError
 from stablerule.io import write_beside

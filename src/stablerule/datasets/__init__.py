@@ -1,6 +1,5 @@
-"""Known graphs: a catalog, the embedded one, dumps of AMiner, and made-up worlds that come with their true rules."""
+"""Known graphs: a catalog, the embedded one, and made-up worlds that come with their true rules."""
 
-from stablerule.datasets.aminer import CitationGraph, country_of, read_aminer
 from stablerule.datasets.catalog import CATALOG, Counts, Entry
 from stablerule.datasets.description import Description, describe
 from stablerule.datasets.households import households
@@ -10,17 +9,14 @@ from stablerule.datasets.world import World
 
 __all__ = [
     "CATALOG",
-    "CitationGraph",
     "Counts",
     "Description",
     "Entry",
     "World",
     "cache_folder",
-    "country_of",
     "describe",
     "households",
     "load",
     "newsroom",
     "open_dataset",
-    "read_aminer",
 ]

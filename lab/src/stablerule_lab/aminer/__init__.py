@@ -1,0 +1,7 @@
+"""AMiner's dumps of DBLP: papers, their authors, venues and citations, and the country of each author."""
+
+from stablerule_lab.aminer.affiliations import country_of
+from stablerule_lab.aminer.citations import CitationGraph
+from stablerule_lab.aminer.reader import read_aminer
+
+__all__ = ["CitationGraph", "country_of", "read_aminer"]

@@ -1,0 +1,211 @@
+"""The best rules of several learners for the same relations, each measured in five kinds of places: tables 6 and 8.
+
+The heads of a relation's facts are parted by the edges that they have, and only these heads count, in each group and in
+all. A rule that holds in all groups is general; one that holds in a single group fits that group. The rules that the
+paper prints are measured in the same way.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.datasets import load
+from stablerule.errors import InputError
+from stablerule.extending import ExampleFacts, measure_rules, rule_ids
+from stablerule.registry import MODELS
+from stablerule.rules import RuleSet
+from stablerule_lab.experiments.cells import grouped
+from stablerule_lab.experiments.experiment import Experiment, Options
+from stablerule_lab.experiments.methods import LARGE, SMALL
+from stablerule_lab.experiments.printed_rules import PRINTED_RULES
+from stablerule_lab.experiments.process import run_apart
+from stablerule_lab.experiments.stable_confidence import GROUPS, entity_groups
+from stablerule_lab.methods.settings import settings_for
+from stablerule_lab.pages.tables import Table
+
+if TYPE_CHECKING:
+    from stablerule.extending import Ids
+    from stablerule.graph import Dataset, Graph
+    from stablerule_lab.experiments.cells import Cell
+
+FOLDER_OF_RULES = "STABLERULE_RULES"  # where rule files of other tools are, such as anyburl-wn18rr.txt.xz
+ANYBURL = "anyburl"
+METHODS = ("stablerule", "ncrl", "tabular", ANYBURL, *PRINTED_RULES)
+WITH_CONSTANTS = ("stablerule", "tabular")  # unless they are told to do without
+SCORED = {ANYBURL: "confidence"}  # what puts rules in order, where it is not the score
+BEST = 3
+RELATIONS = 4
+PAPERS = {"yago3-10-quarter": ("isLocatedIn", "isCitizenOf", "livesIn", "graduatedFrom")}  # those of its tables
+NONE_PRINTED = "the paper prints rules for YAGO3-10 only"
+_WITHOUT_PRINT = (graph for graph in (*SMALL, *LARGE, "geography") if graph not in PAPERS)
+LEFT_OUT = {(graph, name): NONE_PRINTED for graph in _WITHOUT_PRINT for name in PRINTED_RULES}
+LEFT_OUT["yago3-10-quarter", ANYBURL] = "there is no file of rules that AnyBURL wrote for it"
+ENOUGH = 10  # pairs that a body must link in a group to say something there
+
+
+def made_with(cell: Cell) -> dict[str, Any]:
+    """Say what a result depends on beside its cell: the settings of the learner; rules in files have none."""
+    method = str(cell["method"])
+    if method == ANYBURL or method in PRINTED_RULES:
+        return {"settings": {}}
+    chains_alone = {"constants": False} if method in WITH_CONSTANTS else {}
+    return {"settings": settings_for(method, str(cell["graph"])) | {"aggregation": "max_plus"} | chains_alone}
+
+
+def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Learn in a process of its own."""
+    return run_apart(compare, cell, cache)
+
+
+def compare(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Learn, take the best chains of some relations, and measure each in every group of entities."""
+    dataset, method = load(str(cell["graph"])), str(cell["method"])
+    graph, seed = dataset.graph, int(cell["seed"])
+    rules = learned_rules(dataset, method, made_with(cell)["settings"] | {"seed": seed})
+    serving = ExampleFacts.all_of(graph)
+    told = []
+    for relation in relations_of(dataset):
+        best = rules.filter(kind="chains", head_relation=relation).top(BEST, SCORED.get(method, "score"))
+        if not len(best):
+            continue
+        bodies, heads = rule_ids(best.to_frame(), graph)
+        groups = groups_of_heads(graph, relation)
+        whole, *places = (
+            measure_rules(graph, bodies, heads, examples=serving, among=among, seed=seed)
+            for among in (np.concatenate(groups), *groups)
+        )
+        for place, one in enumerate(best):
+            told.append(
+                {
+                    "relation": relation,
+                    "rule": str(one.rule),
+                    "score": one.score if one.score is not None else one.confidence,
+                    "support": float(whole.support[place]),
+                    "confidence": float(whole.support[place] / max(1.0, whole.body_count[place])),
+                    "groups": [
+                        {"support": float(found.support[place]), "pairs": float(found.body_count[place])}
+                        for found in places
+                    ],
+                }
+            )
+    return {"rules": told, "data": dataset.sha256}
+
+
+def learned_rules(dataset: Dataset, method: str, settings: dict[str, Any]) -> RuleSet:
+    """Learn rules, read those that AnyBURL wrote, or take those in print."""
+    if method in PRINTED_RULES:
+        return RuleSet(PRINTED_RULES[method])
+    if method == ANYBURL:
+        options: dict[str, Any] = {"file": str(rule_file(dataset.name)), "aggregation": "max_plus"}
+        return MODELS["given"].with_options(options).fit(dataset.graph).rules
+    return MODELS[method].with_options(settings).fit(dataset.graph, dataset.valid).rules
+
+
+def rule_file(graph: str) -> Path:
+    """Find the rules of AnyBURL for a graph."""
+    folder = os.environ.get(FOLDER_OF_RULES)
+    if not folder:
+        raise InputError(f"Say where rule files of AnyBURL are, such as anyburl-{graph}.txt, with {FOLDER_OF_RULES}.")
+    found = sorted(Path(folder).glob(f"{ANYBURL}-{graph}*"))
+    if not found:
+        raise InputError(f"There is no rule file {ANYBURL}-{graph}*.txt in {folder} ({FOLDER_OF_RULES}).")
+    return found[0]
+
+
+def relations_of(dataset: Dataset) -> list[str]:
+    """Those of the paper's tables, or the ones with the most test facts."""
+    if dataset.name in PAPERS:
+        return [name for name in PAPERS[dataset.name] if name in dataset.vocabulary.relations]
+    most = np.argsort(-np.bincount(dataset.test.relations), kind="stable")[:RELATIONS]
+    return [dataset.vocabulary.relation_name(int(relation)) for relation in most]
+
+
+def groups_of_heads(graph: Graph, relation: str) -> list[Ids]:
+    """Part the entities that are heads of a relation; all are one group where there are too few."""
+    entities = np.unique(graph.facts(graph.vocabulary.relation_id(relation))[0])
+    if len(entities) < GROUPS * ENOUGH:
+        return [entities]
+    labels = entity_groups(graph, among=entities)
+    return [entities[labels == group] for group in range(GROUPS)]
+
+
+GENERAL = 0.5  # of its confidence, in every group where its body links enough pairs
+
+
+def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
+    """Return a row for each rule: its confidence in each group (None with few pairs), and what kind of rule it is.
+
+    Of several seeds the first is shown.
+    """
+    rows = []
+    for one, *_ in grouped(results, "graph", "method").values():
+        for rule in one["result"]["rules"]:
+            found = [g["support"] / g["pairs"] if g["pairs"] >= ENOUGH else None for g in rule["groups"]]
+            kept = {name: rule[name] for name in ("relation", "rule", "score", "support", "confidence")}
+            rows.append(one["cell"] | kept | {"by_group": found, "kind": kind_of(rule["confidence"], found)})
+    return rows
+
+
+def kind_of(confidence: float, by_group: list[float | None]) -> str:
+    """Say whether a rule holds everywhere.
+
+    >>> kind_of(0.8, [0.9, 0.7, None]), kind_of(0.8, [0.9, 0.1, 0.8]), kind_of(0.8, [0.9, None, None])
+    ('general', 'some groups', 'one group')
+    """
+    if len(by_group) < 2:
+        return "not parted"
+    known = [value for value in by_group if value is not None]
+    if len(known) < 2:
+        return "one group" if known else "hardly used"
+    good = sum(value >= GENERAL * confidence for value in known)
+    return "general" if good == len(known) else "one group" if good == 1 else "some groups"
+
+
+def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
+    """Return a table for each graph and relation, and first how many rules of each method are general."""
+    made = []
+    for graph in dict.fromkeys(row["graph"] for row in rows):
+        here = [row for row in rows if row["graph"] == graph]
+        made.append(_counted(graph, here))
+        for relation in dict.fromkeys(row["relation"] for row in here):
+            some = [row for row in here if row["relation"] == relation]
+            groups = len(some[0]["by_group"])
+            headings = ("rule", "method", "confidence", *(f"group {i}" for i in range(groups)), "holds in")
+            made.append(Table(f"{graph}: {relation}", headings, tuple(_line(row) for row in some)))
+    return made
+
+
+def _line(row: dict[str, Any]) -> tuple[str, ...]:
+    figures = ("" if value is None else f"{value:.2f}" for value in row["by_group"])
+    return (f"`{row['rule']}`", row["method"], f"{row['confidence']:.2f}", *figures, row["kind"])
+
+
+def _counted(graph: str, rows: list[dict[str, Any]]) -> Table:
+    kinds = ("general", "some groups", "one group", "hardly used", "not parted")
+    lines = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = [row for row in rows if row["method"] == method]
+        mean = sum(row["confidence"] for row in own) / len(own)
+        lines.append((method, *(str(sum(row["kind"] == kind for row in own)) for kind in kinds), f"{mean:.2f}"))
+    return Table(f"{graph}: where the best rules hold", ("method", *kinds, "mean confidence"), tuple(lines))
+
+
+RULES_COMPARED = Experiment(
+    name="rules",
+    store="rules",
+    about="the best rules of several learners for the same relations, measured in five groups (tables 6 and 8)",
+    needs=f"a minute a cell; anyburl: its rule files, in the folder that {FOLDER_OF_RULES} names",
+    graphs=("family", "wn18rr", "fb15k-237", "yago3-10-quarter"),
+    more_graphs=("kinship", "umls", "geography"),
+    methods=METHODS,
+    seeds=(0,),
+    run=run_cell,
+    made_with=made_with,
+    summarise=summarise,
+    tables=tables,
+    left_out=LEFT_OUT,
+)

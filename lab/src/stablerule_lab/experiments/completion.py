@@ -1,0 +1,37 @@
+"""The spec of completion under query shift, the paper's table 3: the models of `methods`, judged by groups of paths."""
+
+from stablerule_lab.experiments.experiment import Experiment
+from stablerule_lab.experiments.group_figure import group_figure
+from stablerule_lab.experiments.group_tables import group_tables, summarise_groups
+from stablerule_lab.experiments.methods import (
+    LARGE,
+    LARGE_MINUTES,
+    LEFT_OUT,
+    METHODS,
+    MINUTES,
+    SMALL,
+    STORE,
+    is_cheap,
+    made_with,
+    run_cell,
+)
+from stablerule_lab.experiments.printed import COMPLETION
+
+COMPLETION_UNDER_SHIFT = Experiment(
+    name="completion",
+    store=STORE,
+    about="every method on test facts in five groups by their paths: mean, deviation, worst group (table 3)",
+    needs=f"up to {MINUTES:g} minutes a cell, {LARGE_MINUTES:g} on large graphs; the cells of `methods`",
+    graphs=(*SMALL, *LARGE),
+    more_graphs=("geography",),
+    methods=tuple(METHODS),
+    seeds=(0, 1, 2, 3, 4),
+    options={"align": "density"},
+    run=run_cell,
+    made_with=made_with,
+    left_out=LEFT_OUT,
+    is_cheap=is_cheap,
+    summarise=summarise_groups,
+    tables=lambda rows, own: group_tables(rows, own["align"], COMPLETION),
+    figures=lambda rows, own: group_figure(rows, own["align"]),
+)

@@ -1,0 +1,159 @@
+"""Groups by paths in the plane, for one relation of each graph, the paper's figure 3; and what bodies link them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.datasets import load
+from stablerule.extending import reduce_signatures
+from stablerule.learning import Tabular
+from stablerule.shifts import by_paths, path_signatures
+from stablerule_lab.experiments.covered_bodies import coverage_figure, coverage_table, covered_bodies
+from stablerule_lab.experiments.experiment import Experiment, Options
+from stablerule_lab.experiments.methods import LARGE, SMALL
+from stablerule_lab.experiments.process import run_apart
+from stablerule_lab.pages.plots import COLOURS, MARKERS, legend_below, new_grid
+from stablerule_lab.pages.results_page import Drawing
+from stablerule_lab.pages.tables import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from stablerule_lab.experiments.cells import Cell
+
+MOST_POINTS = 600  # a figure with more is a blot
+
+
+def made_with(cell: Cell) -> dict[str, Any]:
+    """Say what a result depends on beside its cell: the settings of the learner of bodies."""
+    return {"settings": {"constants": False, "aggregation": "max_plus"}}
+
+
+def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Work in a process of its own."""
+    return run_apart(look, cell, cache)
+
+
+def look(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Take the relation with the most test facts, group them, and lay their path signatures in the plane.
+
+    separation: of the variance in the plane, the share that lies between the groups.
+    linked: in each group, the share of facts whose ends any closed path links, of length 3 at most.
+    coverage_of_bodies: how often the bodies of the best rules by counts link the facts of each group.
+    """
+    dataset, seed = load(str(cell["graph"])), int(cell["seed"])
+    facts = dataset.test.distinct()
+    relation = int(np.bincount(facts.relations).argmax())
+    own = facts.take(facts.relations == relation)
+    grouping = by_paths(own, dataset.graph, seed=seed, measure=False)
+    signatures = path_signatures(own, dataset.graph)
+    points = in_plane(reduce_signatures(signatures.features, seed=seed))
+    linked = np.asarray(signatures.linked.sum(axis=1)).ravel() > 0
+    some = np.random.default_rng(seed).permutation(len(points))[:MOST_POINTS]
+    name = dataset.vocabulary.relation_name(relation)
+    rules = Tabular(seed=seed, **made_with(cell)["settings"]).fit(dataset.graph)
+    return {
+        "relation": name,
+        "facts": len(own),
+        "groups": list(grouping.names),
+        "points": np.round(points[some], 3).tolist(),
+        "labels": grouping.labels[some].tolist(),
+        "separation": separation(points, grouping.labels),
+        "linked": [float(linked[grouping.labels == i].mean()) for i in range(len(grouping.names))],
+        "coverage_of_bodies": covered_bodies(rules, own, grouping, dataset.graph, relation=name),
+        "data": dataset.sha256,
+    }
+
+
+def in_plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, s) -> (n, 2): the two directions in which the points differ most."""
+    centred = points - points.mean(0)
+    _, _, directions = np.linalg.svd(centred, full_matrices=False)
+    flat = centred @ directions[:2].T
+    return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
+
+
+def separation(points: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    """Share of the variance between groups.
+
+    >>> apart = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    >>> separation(apart, np.array([0, 0, 1, 1])), separation(apart, np.array([0, 1, 0, 1]))
+    (1.0, 0.0)
+    """
+    total = float(((points - points.mean(0)) ** 2).sum())
+    groups = [points[labels == label] for label in np.unique(labels)]
+    between = sum(len(group) * float(((group.mean(0) - points.mean(0)) ** 2).sum()) for group in groups)
+    return between / total if total else 0.0
+
+
+def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
+    """Return a row for each cell."""
+    return [one["cell"] | one["result"] for one in results]
+
+
+def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
+    """Return which relation is shown, how far its groups are apart, and how often bodies link their facts."""
+    if not rows:
+        return []
+    lines = tuple(_line(row) for row in rows)
+    about = ("graph", "relation with the most test facts", "facts", "variance between groups, in the plane")
+    headings = (*about, *(f"linked, {group}" for group in rows[0]["groups"]))
+    coverage = [
+        coverage_table(_titled(row), row["coverage_of_bodies"], row["groups"])
+        for row in rows
+        if row["coverage_of_bodies"]
+    ]
+    return [Table("Groups by paths", headings, lines), *coverage]
+
+
+def _line(row: dict[str, Any]) -> tuple[str, ...]:
+    linked = (f"{share:.0%}" for share in row["linked"])
+    return (row["graph"], row["relation"], f"{row['facts']:,}", f"{row['separation']:.1%}", *linked)
+
+
+def _titled(row: dict[str, Any]) -> str:
+    return f"{row['graph']}: facts of {row['relation']} that a body links, by groups of paths"
+
+
+def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
+    """Draw a panel for each graph, a mark for each fact; and for each graph how often bodies link facts."""
+    if not rows:
+        return []
+    figure, panels = new_grid(len(rows), 3, width=3.2, height=2.8)
+    for row, panel in zip(rows, panels, strict=True):
+        for label, name in enumerate(row["groups"]):
+            here = [point for point, at in zip(row["points"], row["labels"], strict=True) if at == label]
+            x, y = zip(*here, strict=True) if here else ((), ())
+            panel.scatter(x, y, c=COLOURS[label], marker=MARKERS[label], label=name, s=9, linewidths=0, alpha=0.75)
+        panel.set(title=f"{row['graph']}: {row['relation'].strip('/').rpartition('/')[2]}", xticks=[], yticks=[])
+    legend_below(figure, panels[0], 5)
+    caption = (
+        "Test facts of one relation by the paths between their ends, in the two directions in which they differ most."
+    )
+    coverage = [
+        coverage_figure(f"coverage-{row['graph']}", f"{_titled(row)}.", row["coverage_of_bodies"], row["groups"])
+        for row in rows
+        if row["coverage_of_bodies"]
+    ]
+    return [Drawing("planes", caption, figure), *coverage]
+
+
+GROUPS_IN_THE_PLANE = Experiment(
+    name="planes",
+    store="planes",
+    about="groups by paths in the plane, for one relation of each graph, and what bodies link them (figure 3)",
+    needs="seconds a cell, a minute on large graphs",
+    graphs=(*SMALL, *LARGE),
+    more_graphs=("geography",),
+    methods=("by_paths",),
+    seeds=(0,),
+    run=run_cell,
+    made_with=made_with,
+    summarise=summarise,
+    tables=tables,
+    figures=figures,
+)

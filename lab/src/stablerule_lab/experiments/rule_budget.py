@@ -1,0 +1,200 @@
+"""How good are the best few rules of a learner? MRR against the number of rules kept for each relation.
+
+Chains alone. A learner's own scores choose the rules; then the best rule that fires decides (`max_plus`), by the same
+scores, or by the measured confidence, so that only the choice is the learner's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from stablerule.datasets import load
+from stablerule.evaluation import evaluate
+from stablerule.extending import Aggregation, RuleReasoner, RuleSearcher, encode_rules, join_options
+from stablerule.registry import MODELS
+from stablerule_lab.experiments.experiment import Experiment, Options
+from stablerule_lab.experiments.methods import LARGE, QUICK_GRAPHS, SMALL
+from stablerule_lab.experiments.path_groups import groups_of_test
+from stablerule_lab.experiments.process import run_apart
+from stablerule_lab.pages.plots import legend_below, new_figure, series
+from stablerule_lab.pages.results_page import Drawing
+from stablerule_lab.pages.tables import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stablerule.extending import By, Ranks
+    from stablerule.graph import Dataset, Graph, Triples
+    from stablerule.rules import RuleSet
+    from stablerule_lab.experiments.cells import Cell
+
+KEPT = (1, 2, 5, 10, 20, 50, 100, 200, 400)
+CHAINS = {"rules_per_relation": KEPT[-1], "constants": False, "aggregation": "max_plus"}
+WEIGHED: tuple[By, ...] = ("score", "confidence")
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """A learner with its options, and which of its numbers chooses the rules."""
+
+    learner: str
+    options: dict[str, Any] = field(default_factory=dict)
+    by: Literal["score", "confidence"] = "score"
+
+
+METHODS: dict[str, Choosing] = {
+    "stablerule": Choosing("stablerule"),
+    "nodecor": Choosing("stablerule", {"decorrelation": None}),
+    "network alone": Choosing("stablerule", {"training.smoothing": None}),
+    "network alone nodecor": Choosing("stablerule", {"training.smoothing": None, "decorrelation": None}),
+    "tabular": Choosing("tabular"),
+    # Among far more rules than are kept: the counts of samples should not have chosen before confidence does.
+    "plain confidence": Choosing("tabular", {"rules_per_relation": 2000}, by="confidence"),
+}
+
+
+def made_with(cell: Cell) -> dict[str, Any]:
+    """Say what a result depends on beside its cell: the learner, its settings, and what chooses."""
+    how = METHODS[str(cell["method"])]
+    return {"learner": how.learner, "settings": join_options(CHAINS, how.options), "by": how.by}
+
+
+def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Learn and judge in a process of its own."""
+    return run_apart(judge, cell, cache)
+
+
+def judge(cell: Cell, cache: Path) -> dict[str, Any]:
+    """Learn once, then judge ever more of the rules."""
+    dataset, how = load(str(cell["graph"])), METHODS[str(cell["method"])]
+    model = MODELS[how.learner].with_options(made_with(cell)["settings"] | {"seed": cell["seed"]})
+    model.fit(dataset.graph, dataset.valid)
+    if not isinstance(model, RuleReasoner):
+        raise TypeError(f"{how.learner} learns no rules")
+    labels = groups_of_test(dataset, cache)["density"]
+    return {
+        "curve": [budget | _judged(model.rules, how, budget, dataset, labels) for budget in budgets(model.rules)],
+        "data": dataset.sha256,
+    }
+
+
+def budgets(rules: RuleSet) -> list[dict[str, int]]:
+    """List how many rules are kept, up to the first number that keeps all."""
+    most = max((len(some) for some in rules.per_relation().values()), default=0)
+    return [{"kept": kept} for kept in KEPT if kept == KEPT[0] or KEPT[KEPT.index(kept) - 1] < most]
+
+
+def _judged(
+    rules: RuleSet, how: Choosing, budget: dict[str, int], dataset: Dataset, labels: list[str]
+) -> dict[str, Any]:
+    some = rules.top_per_relation(budget["kept"], how.by)
+    told: dict[str, Any] = {"rules": len(some)}
+    for by in WEIGHED if how.by == "score" else (how.by,):
+        found = evaluate(BestRule(some, by), dataset, resamples=2)
+        grouped = replace(found, groups=[*labels, *labels]).by_group()
+        told[by] = {"mrr": found.mrr, "coverage": found.coverage}
+        if grouped is not None:
+            told[by] |= {"mean": grouped.mean["mrr"], "worst": grouped.worst["mrr"].value}
+    return told
+
+
+class BestRule:
+    """Ranks by the best rule that fires, then the next."""
+
+    def __init__(self, rules: RuleSet, by: By) -> None:
+        self._rules, self._by = rules, by
+        self._search: RuleSearcher | None = None
+
+    def rank(self, queries: Triples, *, graph: Graph, known: Graph) -> Ranks:
+        """Rank the answers; see `Ranker.rank`."""
+        if self._search is None or self._search.graph is not graph:
+            self._search = RuleSearcher(
+                encode_rules(self._rules, graph, self._by), Aggregation("max_plus", by=self._by)
+            )
+        return self._search.rank(queries.heads, queries.relations, queries.tails, known)
+
+
+def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
+    """Return a row for each graph, method and number of rules kept: means over seeds."""
+    found = defaultdict(list)
+    for one in results:
+        for point in one["result"]["curve"]:
+            found[one["cell"]["graph"], one["cell"]["method"], point["kept"]].append(point)
+    return [
+        {"graph": graph, "method": method, "kept": kept, "seeds": len(points)}
+        | {"rules": float(np.mean([point["rules"] for point in points]))}
+        | {by: _mean([point[by] for point in points]) for by in WEIGHED if by in points[0]}
+        for (graph, method, kept), points in found.items()
+    ]
+
+
+def _mean(points: list[dict[str, float]]) -> dict[str, float]:
+    return {name: float(np.mean([point[name] for point in points])) for name in points[0]}
+
+
+def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
+    """Return a table for each graph and each way to weigh."""
+    return [table for by in WEIGHED for table in tables_by(rows, by)]
+
+
+def tables_by(rows: list[dict[str, Any]], by: str) -> list[Table]:
+    """Return a table for each graph: a line for each method, a column for each number of rules kept."""
+    made = []
+    for graph in dict.fromkeys(row["graph"] for row in rows):
+        lines = []
+        for method in dict.fromkeys(row["method"] for row in rows if row["graph"] == graph):
+            curve = {r["kept"]: r for r in rows if r["graph"] == graph and r["method"] == method}
+            # A learner whose confidence chooses has only that to weigh by.
+            figures = {kept: point.get(by, point.get("confidence", {})).get("mrr") for kept, point in curve.items()}
+            seeds = str(max(point["seeds"] for point in curve.values()))
+            cells_of_line = (f"{figures[k]:.3f}" if figures.get(k) is not None else "" for k in KEPT)
+            lines.append((method, seeds, *cells_of_line))
+        headings = ("method", "seeds", *(f"{kept} rules" for kept in KEPT))
+        made.append(Table(f"{graph}, by {by}", headings, tuple(lines)).without_empty())
+    return made
+
+
+def curves(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
+    """Draw MRR against rules kept: a panel for each graph and each way to weigh, a line for each method."""
+    graphs = list(dict.fromkeys(row["graph"] for row in rows))
+    if not graphs:
+        return []
+    figure, panels = new_figure(len(WEIGHED), len(graphs), height=2.4)
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    for place, panel in enumerate(panels):
+        graph, by = graphs[place // len(WEIGHED)], WEIGHED[place % len(WEIGHED)]
+        for i, method in enumerate(methods):
+            points = [row for row in rows if (row["graph"], row["method"]) == (graph, method)]
+            shown = [(p["kept"], p.get(by, p.get("confidence", {})).get("mrr")) for p in points]
+            panel.plot(*zip(*shown, strict=True) if shown else ([], []), **series(i), label=method)
+        panel.set(xscale="log", title=f"{graph}, weighed by {by}", ylabel="MRR", xlabel="rules kept for each relation")
+        panel.set_xticks(KEPT, [str(kept) for kept in KEPT])
+        panel.minorticks_off()
+    legend_below(figure, panels[0])
+    caption = (
+        "MRR on test, realistic, against the number of chains kept for each relation, chosen by each learner's score; "
+        "the best rule that fires decides, by its score (left) or by its measured confidence (right)."
+    )
+    return [Drawing("curves", caption, figure)]
+
+
+RULE_BUDGET = Experiment(
+    name="rule-budget",
+    store="rule-budget",
+    about="MRR against rules kept for each relation, chosen by each learner's scores and by plain confidence",
+    needs="a minute a cell, five on large graphs",
+    graphs=(*SMALL, *LARGE),
+    more_graphs=("geography",),
+    methods=tuple(METHODS),
+    seeds=(0, 1, 2),
+    is_cheap=lambda graph, method: graph in QUICK_GRAPHS,
+    run=run_cell,
+    made_with=made_with,
+    summarise=summarise,
+    tables=tables,
+    figures=curves,
+)

@@ -1,0 +1,353 @@
+"""RNNLogic: a generator writes rules, a predictor says which of them helped, and the generator learns from that."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+import torch
+
+from stablerule.extending import (
+    RULE_NUMBERS,
+    Aggregation,
+    Calibration,
+    Candidates,
+    Choice,
+    Course,
+    Learned,
+    RuleReasoner,
+    RuleSearcher,
+    best_of,
+    budget_within,
+    calibrate,
+    check_at_least,
+    check_lengths,
+    encode_rules,
+    interrupt_later,
+    measure_rules,
+    rule_frame,
+    smooth_counts,
+)
+from stablerule.graph import Graph, Triples
+from stablerule.rules import RuleSet
+from stablerule_lab.inside.network import check_device
+from stablerule_lab.methods.rnnlogic.generator import (
+    RuleGenerator,
+    find_likeliest,
+    log_probabilities,
+    teach,
+    write_rules,
+)
+from stablerule_lab.methods.rnnlogic.predictor_searcher import PredictorSearcher
+from stablerule_lab.methods.rnnlogic.worth import Lessons, Worth, Written, weigh_rules
+from stablerule_lab.methods.shared.chains import LEAST_SUPPORT, MEASURE_BUDGET, check_rate, plan_chains, sample_chains
+from stablerule_lab.methods.shared.network_reasoner import read_tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from stablerule.extending import Budget, Encoded, Lesson, RuleSamples, SavedModel, Searcher
+
+    Stopped = Callable[[], bool]
+
+SMOOTHING = 5.0  # of the counts by which mined rules are chosen
+PRETRAINING, ROUNDS, PREDICTING, MEASURING = 0.2, 0.7, 0.7, 0.3  # of the time left: before, in and after the rounds
+ANSWERING = Aggregation("count", by="score")  # the sum of weight * paths
+
+
+@dataclass(frozen=True)
+class Generator:
+    """How the writer of rules learns: an LSTM of `size` numbers.
+
+    mined_rules: rules of each relation that it learns from first, mined from samples. first_steps: of this. steps: of
+    each round; a step has 1,000 rules. rate: the learning rate.
+    """
+
+    size: int = 256
+    mined_rules: int = 500
+    first_steps: int = 500
+    steps: int = 100
+    rate: float = 0.001
+
+    def __post_init__(self) -> None:
+        for name in ("size", "mined_rules", "first_steps"):
+            check_at_least(1, name, getattr(self, name))
+        check_at_least(0, "steps", self.steps)
+        check_rate("rate", self.rate)
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """How the predictor of each relation learns what rules are worth, in epochs over facts of the relation.
+
+    batch_size: facts in a batch. penalty: price of the square of each weight. most_queries: facts that it looks at.
+    entity_bias: learn for each entity how likely it is an answer anyway, as the paper does where all entities are
+    known. It helps where answers come again (Kinship), and harms where they seldom do (Family).
+    """
+
+    epochs: int = 20
+    batch_size: int = 16
+    learning_rate: float = 0.003
+    penalty: float = 0.0
+    most_queries: int = 1000
+    entity_bias: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "most_queries"):
+            check_at_least(1, name, getattr(self, name))
+        check_at_least(0, "penalty", self.penalty)
+        check_rate("learning_rate", self.learning_rate)
+
+
+class RNNLogic(RuleReasoner):
+    """A generator of rules and a predictor of answers, which teach each other (Qu et al. 2021).
+
+    The generator, an LSTM, is first trained on rules mined from samples. Then, `rounds` times: it writes
+    `sampled_rules` different rules for each relation; a predictor of each relation learns what they are worth from
+    facts of the graph, each hidden while it is asked for; and the generator learns from the rules by what they gave. At
+    the end the best `rules_per_relation` rules by beam search are kept, and the predictor learns once more.
+
+    An answer's score is the sum of weight * paths; a rule's `score` is its weight, which may be negative. With
+    `predictor.entity_bias` the bias of the answer is added; an entity that is new has the mean.
+
+    What the paper leaves open, and what differs: a path's entities are distinct; other known answers of a query are no
+    rivals; a predictor looks at some facts only; rules that conclude no fact at all are left out.
+
+    prior_weight: of the generator's own probability of a rule, beside what the rule gave. generator, predictor: see
+    there.
+
+    >>> from stablerule import households
+    >>> dataset = households(families=5, seed=0).dataset
+    >>> small = Generator(size=16, first_steps=80, steps=10, rate=0.02)
+    >>> learner = RNNLogic(walks=20_000, rounds=1, sampled_rules=20, rules_per_relation=20, generator=small)
+    >>> len(learner.fit(dataset.graph).rules.filter(head_relation="grandparent_of")) > 5
+    True
+    """
+
+    method: ClassVar[str] = "rnnlogic"
+    old_names: ClassVar[dict[str, str]] = {
+        **{name: f"generator.{name}" for name in ("size", "mined_rules", "first_steps")},
+        **{f"generator_{name}": f"generator.{name}" for name in ("steps", "rate")},
+        **{name: f"predictor.{name}" for name in Predictor.__dataclass_fields__},
+    }
+
+    def __init__(
+        self,
+        *,
+        max_length: int = 3,
+        walks: int | None = None,
+        rounds: int = 5,
+        sampled_rules: int = 100,
+        rules_per_relation: int = 100,
+        prior_weight: float = 1e-3,
+        generator: Generator = Generator(),
+        predictor: Predictor = Predictor(),
+        device: str = "cpu",
+        seed: int = 0,
+    ) -> None:
+        self.max_length = max_length
+        self.walks = walks
+        self.rounds = rounds
+        self.sampled_rules = sampled_rules
+        self.rules_per_relation = rules_per_relation
+        self.prior_weight = prior_weight
+        self.generator = generator
+        self.predictor = predictor
+        self.device = device
+        self.seed = seed
+
+    def fit(
+        self,
+        graph: Graph,
+        valid: Triples | None = None,
+        *,
+        examples: Triples | None = None,
+        minutes: float | None = None,
+    ) -> Self:
+        """Learn from a graph; `valid` calibrates."""
+        lesson = self._begin(graph, valid, examples, minutes)
+        return self._end(lesson, fit_rnnlogic(lesson, self))
+
+    def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
+        """Say what `fit` would do on a graph."""
+        self.check_options()
+        rules = 2 * graph.n_relations * self.sampled_rules
+        queries = int(2 * np.minimum(np.diff(graph.fact_offsets), self.predictor.most_queries).sum())
+        return plan_chains(
+            graph,
+            self,
+            f"{self.generator.first_steps:,} steps on mined rules, then {self.rounds} rounds of "
+            f"{self.generator.steps:,}",
+            f"in each round {rules:,} rules, tried on up to {queries:,} queries",
+            minutes=minutes,
+        )
+
+    @property
+    def bias(self) -> NDArray[np.float32]:
+        """How likely entities are answers anyway, (2R, E); (2R, 0) without `entity_bias`."""
+        tensors = self._tensors()
+        return np.zeros((2 * self.data_.relations, 0), np.float32) if tensors is None else tensors["bias"]
+
+    def rule_searcher(self, graph: Graph | None = None) -> RuleSearcher:
+        """Give the rules, made ready for a graph, without biases: what explains answers."""
+        found = self.searcher(graph)
+        return found.rules if isinstance(found, PredictorSearcher) else super().rule_searcher(graph)
+
+    def _searcher(self, graph: Graph) -> Searcher:
+        rules = RuleSearcher(encode_weights(self.rules, graph), self.learned_.aggregation or ANSWERING)
+        return PredictorSearcher(rules, self.bias_on(graph), name=self.method) if self.predictor.entity_bias else rules
+
+    def bias_on(self, graph: Graph) -> NDArray[np.float32]:
+        """Return the biases by the ids of a graph; what has none is as likely as the mean of the relation."""
+        learned, own, words = self.bias, self.vocabulary_, graph.vocabulary
+        relations = own.relations.ids_of(words.relations.table)
+        both = np.concatenate([relations, np.where(relations < 0, -1, relations + len(own.relations))])
+        entities = own.entities.ids_of(words.entities.table)
+        bias = learned[:, entities]
+        bias[:, entities < 0] = learned.mean(1, keepdims=True)
+        found: NDArray[np.float32] = np.where(both[:, None] < 0, np.float32(0), bias[both])
+        return found
+
+    def _tensors(self) -> dict[str, Any] | None:
+        return None if self.learned_.network is None else dict(self.learned_.network)
+
+    def _load_own(self, saved: SavedModel) -> None:
+        if self.predictor.entity_bias:
+            self.learned_ = replace(saved.learned, network=read_tensors(saved))
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_lengths(1, self.max_length)
+        self._at_least(1, "walks", "sampled_rules", "rules_per_relation")
+        self._at_least(0, "rounds", "prior_weight")
+        check_device(self.device)
+
+
+def fit_rnnlogic(lesson: Lesson, o: RNNLogic) -> Learned:
+    """Let a generator and predictors teach each other, and keep the rules that the generator likes best."""
+    graph, budget, began = lesson.graph, lesson.budget, time.perf_counter()
+    # 1. sample: (body, head relation) pairs from walks
+    samples, course = sample_chains(lesson, o), Course()
+    counted = {"samples": samples.n_samples, "bodies": samples.n_bodies}
+    if not samples.n_bodies and not o.predictor.entity_bias:  # every walk came back to where it began
+        return calibrate_weights(lesson, o, RuleSet(), **counted)
+
+    with torch.random.fork_rng(devices=[]), interrupt_later() as interrupted:
+        torch.manual_seed(o.seed)  # the caller's random numbers stay as they were
+        generator = RuleGenerator(graph.n_relations, o.generator.size, o.max_length).to(o.device)
+
+        # 2. the generator learns from the rules whose bodies are closed most often, as far as samples tell
+        losses = learn_mined_rules(generator, samples, o, budget.part(PRETRAINING), interrupted)
+        course.steps = [{"loss": loss} for loss in losses]
+
+        # 3. generator and predictors teach each other
+        time_for_it, random = budget.part(ROUNDS), torch.Generator().manual_seed(o.seed)
+        relations = np.flatnonzero([len(lesson.examples.facts.facts(r)[0]) for r in range(2 * graph.n_relations)])
+        for number in range(o.rounds):
+            if time_for_it.passed or interrupted():
+                break
+            part = time_for_it.part(1 / (o.rounds - number))
+            rules = write_rules(generator, relations, o.sampled_rules, random)
+            worth = learn_weights(lesson, rules, o, number, part.part(PREDICTING), interrupted)
+            kept = posterior(worth.influence, log_probabilities(generator, rules), o.prior_weight)
+            losses = teach(
+                generator,
+                rules,
+                kept,
+                steps=o.generator.steps,
+                rate=o.generator.rate,
+                seed=(o.seed, 1, number),
+                stopped=stop_after(part, interrupted),
+            )
+            course.rounds.append(
+                {
+                    "rules": len(rules.heads),
+                    "kept": int((kept > 0).sum()),
+                    "predictor_loss": worth.loss,
+                    "generator_loss": losses[-1] if losses else None,
+                }
+            )
+
+        # 4. keep the rules that the generator then finds likeliest, and measure them on the graph
+        likeliest = find_likeliest(generator, relations, o.rules_per_relation)
+        rules, frame = measure_written(lesson, likeliest, o)
+
+        # 5. the predictors learn what these are worth
+        worth = learn_weights(lesson, rules, o, o.rounds, budget.part(1 - MEASURING), interrupted)
+        course.checks.append({"predictor_loss": worth.loss})
+        course.ended_by = "interrupt" if interrupted() else "itself"
+    course.seconds = time.perf_counter() - began
+    weighed = RuleSet.from_frame(frame.with_columns(score=pl.Series(worth.weights, dtype=pl.Float64)))
+
+    # 6. calibrate; nothing is chosen, since the predictors say what rules are worth
+    tensors = {"bias": worth.bias} if o.predictor.entity_bias else None
+    return calibrate_weights(lesson, o, weighed, course=course, network=tensors, **counted)
+
+
+def posterior(
+    influence: NDArray[np.float64], log_prior: NDArray[np.float64], prior_weight: float
+) -> NDArray[np.float64]:
+    """H + prior_weight * log prior (n,), and 0 where that is below."""
+    return np.maximum(influence + prior_weight * log_prior, 0)
+
+
+def learn_mined_rules(
+    generator: RuleGenerator, samples: RuleSamples, o: RNNLogic, budget: Budget, interrupted: Stopped
+) -> list[float]:
+    """Train the generator on mined rules; returns the losses."""
+    closed = samples.cell_heads != samples.negative
+    cells = samples.cell_bodies[closed].astype(np.int64), samples.cell_heads[closed].astype(np.int64)
+    scored = Candidates(*cells, smooth_counts(samples, SMOOTHING)[closed])
+    mined = best_of([scored], samples.n_relations, o.generator.mined_rules)
+    rules = Written(mined.heads.astype(np.int32), samples.bodies[mined.bodies])
+    g = o.generator
+    stopped = stop_after(budget, interrupted)
+    return teach(generator, rules, mined.scores, steps=g.first_steps, rate=g.rate, seed=(o.seed, 0), stopped=stopped)
+
+
+def stop_after(budget: Budget, interrupted: Stopped) -> Stopped:
+    """Return what says that it is time to stop: the budget is over, or Ctrl-C."""
+    return lambda: budget.passed or interrupted()
+
+
+def learn_weights(
+    lesson: Lesson, rules: Written, o: RNNLogic, number: int, budget: Budget, interrupted: Stopped
+) -> Worth:
+    """Learn what rules are worth; number: how many rounds have been."""
+    p = o.predictor
+    how = Lessons(
+        p.epochs, p.batch_size, p.learning_rate, p.penalty, p.most_queries, p.entity_bias, (o.seed, 2, number)
+    )
+    return weigh_rules(lesson.graph, rules, lesson.examples, how, budget, interrupted)
+
+
+def measure_written(lesson: Lesson, rules: Written, o: RNNLogic) -> tuple[Written, pl.DataFrame]:
+    """Measure rules on the graph: those that conclude some fact, and their numbers."""
+    graph, budget = lesson.graph, budget_within(lesson.budget.part(MEASURING), MEASURE_BUDGET)
+    found = measure_rules(graph, rules.bodies, rules.heads, examples=lesson.examples, budget=budget, seed=o.seed)
+    kept = np.flatnonzero(found.support >= LEAST_SUPPORT)
+    numbers = {name: pl.Series(getattr(found, name)[kept]) for name in RULE_NUMBERS if hasattr(found, name)}
+    frame = rule_frame(graph, rules.bodies[kept], rules.heads[kept].astype(np.int64)).with_columns(**numbers)
+    return rules.take(kept), frame
+
+
+def calibrate_weights(lesson: Lesson, o: RNNLogic, rules: RuleSet, **record: Any) -> Learned:
+    """Calibrate the sum of weight * paths on all validation facts: none of them has chosen anything."""
+    graph, valid = lesson.graph, lesson.valid
+    found: Calibration | str = "it is for answers by rules alone, and these have biases of entities, too"
+    if not o.predictor.entity_bias:
+        known = graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
+        found = calibrate(RuleSearcher(encode_weights(rules, graph), ANSWERING), valid, known, seed=o.seed)
+    return Learned(rules, Choice.fixed(ANSWERING, "the method has one way"), found, **record)
+
+
+def encode_weights(rules: RuleSet, graph: Graph) -> Encoded:
+    """Make rules ready for a graph with their weights as they are; elsewhere a weight lies between 0 and 1."""
+    encoded = encode_rules(rules, graph, "score")
+    weights = rules.to_frame()["score"].to_numpy()[encoded.rows]
+    return replace(encoded, theory=encoded.theory._replace(weights=weights, own_weights=weights))

@@ -1,0 +1,83 @@
+"""What the learners of chains share: sampling paths, and measuring the best bodies. None of them knows constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from stablerule.errors import OptionError
+from stablerule.extending import (
+    WALKS_A_SECOND,
+    Candidates,
+    available_cores,
+    best_of,
+    budget_within,
+    duration,
+    expected_bodies,
+    measure_chains,
+    sample_rules,
+    walks_for,
+    walks_within,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stablerule.extending import Lesson, RuleSamples
+    from stablerule.graph import Graph
+    from stablerule.rules import RuleSet
+
+PILOT_WALKS = 40_000  # to plan with
+MEASURE_BUDGET = 1e9  # edges that rules are measured along
+LEAST_SUPPORT = 1
+
+
+class LearnsChains(Protocol):
+    """A learner of chains from sampled paths."""
+
+    max_length: int
+    walks: int | None
+    rules_per_relation: int
+    seed: int
+
+
+def sample_chains(
+    lesson: Lesson, o: LearnsChains, *, min_length: int = 1, negatives: Literal["open", "paper"] = "open"
+) -> RuleSamples:
+    """Walk the graph and count which relations close which bodies, as long as the budget allows."""
+    return sample_rules(
+        lesson.graph,
+        walks_within(lesson.budget, o.walks or walks_for(lesson.graph)),
+        max_length=o.max_length,
+        min_length=min_length,
+        negatives=negatives,
+        examples=lesson.examples,
+        seed=o.seed,
+    )
+
+
+def measure_best(lesson: Lesson, o: LearnsChains, samples: RuleSamples, scored: Iterable[Candidates]) -> RuleSet:
+    """Measure the best bodies of each relation on the graph; those that conclude no fact are no rules."""
+    return measure_chains(
+        lesson.graph,
+        samples,
+        best_of(scored, lesson.graph.n_relations, o.rules_per_relation),
+        examples=lesson.examples,
+        min_support=LEAST_SUPPORT,
+        budget=budget_within(lesson.budget, MEASURE_BUDGET),
+        seed=o.seed,
+    )
+
+
+def plan_chains(graph: Graph, o: LearnsChains, *then: str, minutes: float | None) -> list[str]:
+    """Say how the graph is walked, and what comes then."""
+    walks = o.walks or walks_for(graph)
+    bodies = expected_bodies(graph, walks, o.max_length, o.seed)
+    seconds = walks / WALKS_A_SECOND / available_cores()
+    most = [] if minutes is None else [f"{minutes:g} minutes at most"]
+    return [f"{walks:,} walks, about {bodies:,} different bodies, about {duration(seconds)}", *then, *most]
+
+
+def check_rate(name: str, rate: float | None) -> None:
+    """Refuse a learning rate that makes no sense; None is the default."""
+    if rate is not None and not 0 < rate < 10:
+        raise OptionError(f"Argument {name!r} must be above 0 and below 10, got {rate}.")

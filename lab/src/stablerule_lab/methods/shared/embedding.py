@@ -1,0 +1,189 @@
+"""What the embeddings share: a row for each entity and relation, a score, a loss over rival answers."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy, dropout, embedding, logsigmoid
+from torch.utils.checkpoint import checkpoint
+
+from stablerule_lab.methods.shared.epochs import OLD_EPOCHS
+from stablerule_lab.methods.shared.network_reasoner import Scorer
+from stablerule_lab.methods.shared.neural import NeuralReasoner
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from stablerule_lab.methods.shared.edges import Edges
+
+NUMBERS_AT_ONCE = 1 << 22  # in a block of differences, 16 MB
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised.
+
+    negatives: rivals that are drawn for a batch, all of its queries against the same ones, so that one product gives
+        all scores; None is every entity, as is a number that is not below theirs.
+    kind: "softmax" is the cross-entropy of the answer among the rivals; "margin" parts right from wrong scores at
+        -margin, by log-sigmoids, hard rivals more than easy ones: a rival's weight is its softmax at `temperature`.
+    n3: weight of the cubes of the moduli of the rows that were used; for products.
+    dropout: share of a place's numbers that are left out while learning; for products.
+    """
+
+    negatives: int | None = None
+    kind: Literal["softmax", "margin"] = "softmax"
+    margin: float = 0.0
+    temperature: float = 1.0
+    n3: float = 0.0
+    dropout: float = 0.0
+
+
+class Embeddings(Scorer):
+    """A table of entities (E, w) and one of relations (2R, v): the inverse of a relation has a row of its own.
+
+    Every score is of two steps: `place` says where in the space the answer should be, `compare` how near entities are.
+    """
+
+    def __init__(self, entities: Tensor, relations: Tensor, objective: Objective) -> None:
+        super().__init__()
+        self.entities = nn.Parameter(entities)
+        self.relations = nn.Parameter(relations)
+        self.objective = objective
+
+    @abstractmethod
+    def place(self, heads: Tensor, relations: Tensor) -> Tensor:
+        """From rows of heads (b, w) and of relations (b, v) to where their answers should be, (b, w)."""
+
+    @abstractmethod
+    def compare(self, places: Tensor, tails: Tensor) -> Tensor:
+        """Return the scores (b, n) of tails (n, w); no table of b x n x w is ever made at once."""
+
+    @abstractmethod
+    def compare_each(self, places: Tensor, tails: Tensor) -> Tensor:
+        """Return the score (b,) of a tail of its own (b, w) for each place."""
+
+    def moduli(self, rows: Tensor) -> Tensor:
+        """Return the sizes of the numbers in some rows."""
+        return rows.abs()
+
+    def scores(self, heads: Tensor, relations: Tensor, edges: Edges) -> Tensor:
+        """Return (b, E); the edges are not looked at."""
+        return self.compare(self.place(self.entities[heads], self.relations[relations]), self.entities)
+
+    def loss(self, queries: Tensor, edges: Edges) -> Tensor:
+        """Return the mean loss of queries with their answers (b, 3)."""
+        heads, relations, tails = queries.unbind(1)
+        told = self.objective
+        h, r = embedding(heads, self.entities), embedding(relations, self.relations)  # (b, w), (b, v)
+        places = dropout(self.place(h, r), told.dropout, self.training)
+        t = embedding(tails, self.entities)
+        if self._drawn is None and told.kind == "softmax":
+            loss = cross_entropy(self.compare(places, self.entities), tails)
+        else:
+            right, wrong = self.compare_each(places, t), self._rival_scores(places, tails)  # (b,), (b, n)
+            loss = softmax_loss(right, wrong) if told.kind == "softmax" else margin_loss(right, wrong, told)
+        if told.n3:
+            loss = loss + told.n3 * sum(self.moduli(rows).pow(3).sum() for rows in (h, r, t)) / len(queries)
+        return loss
+
+    @property
+    def _drawn(self) -> int | None:
+        most = self.objective.negatives
+        return None if most is None or most >= len(self.entities) else most
+
+    def _rival_scores(self, places: Tensor, tails: Tensor) -> Tensor:
+        """(b, n): the scores of the rivals; -inf where the answer itself was drawn."""
+        n, drawn = len(self.entities), self._drawn
+        rivals = torch.arange(n) if drawn is None else torch.randint(n, (drawn,))
+        rivals = rivals.to(tails.device)
+        rows = self.entities if drawn is None else embedding(rivals, self.entities)
+        return self.compare(places, rows).masked_fill(rivals == tails[:, None], -math.inf)
+
+
+def softmax_loss(right: Tensor, wrong: Tensor) -> Tensor:
+    """The mean cross-entropy of right answers (b,) among wrong ones (b, n)."""
+    return (torch.cat([right[:, None], wrong], dim=1).logsumexp(dim=1) - right).mean()
+
+
+def margin_loss(right: Tensor, wrong: Tensor, told: Objective) -> Tensor:
+    """The mean loss of right answers (b,) and wrong ones (b, n), these weighted by how hard they are."""
+    drawn = wrong > -math.inf
+    weights = torch.where(drawn, wrong.detach() * told.temperature, -math.inf).softmax(dim=1).nan_to_num()
+    low = logsigmoid(-told.margin - wrong.masked_fill(~drawn, 0.0))
+    return -(logsigmoid(told.margin + right) + (weights * low).sum(dim=1)).mean() / 2
+
+
+class Products(Embeddings):
+    """A score that is a product: all tails at once by one matrix product."""
+
+    def compare(self, places: Tensor, tails: Tensor) -> Tensor:
+        """Return (b, n)."""
+        return places @ tails.T
+
+    def compare_each(self, places: Tensor, tails: Tensor) -> Tensor:
+        """Return (b,)."""
+        return (places * tails).sum(dim=1)
+
+
+class Distances(Embeddings):
+    """A score that is a distance, turned round: `norm` 1 is the sum of differences, 2 their length."""
+
+    def __init__(self, entities: Tensor, relations: Tensor, objective: Objective, norm: int) -> None:
+        super().__init__(entities, relations, objective)
+        self.norm = norm
+
+    def compare(self, places: Tensor, tails: Tensor) -> Tensor:
+        """Return (b, n)."""
+        return -torch.cdist(places, tails, p=self.norm)
+
+    def compare_each(self, places: Tensor, tails: Tensor) -> Tensor:
+        """Return (b,)."""
+        lengths: Tensor = torch.linalg.vector_norm(self.moduli(places - tails), ord=self.norm, dim=1)
+        return -lengths
+
+
+def sums_of_moduli(places: Tensor, tails: Tensor) -> Tensor:
+    """Return (b, n), the sums of |place - tail| over complex numbers, block by block of tails."""
+    step = max(1, NUMBERS_AT_ONCE // max(1, places.numel()))
+    parts = [tails[begin : begin + step] for begin in range(0, len(tails), step)]
+    if not torch.is_grad_enabled() or len(parts) == 1:
+        return torch.cat([_block_of_moduli(places, part) for part in parts], dim=1)
+    # What a block needs for its gradient is computed again later, not kept.
+    return torch.cat([checkpoint(_block_of_moduli, places, part, use_reentrant=False) for part in parts], dim=1)
+
+
+def _block_of_moduli(places: Tensor, tails: Tensor) -> Tensor:
+    return complex_moduli(places[:, None] - tails).sum(dim=2)
+
+
+def complex_moduli(rows: Tensor) -> Tensor:
+    """From (..., 2d), the real parts before the imaginary ones, to the moduli (..., d).
+
+    The gradient of a modulus of nothing is nothing, not infinite.
+    """
+    real, imaginary = rows.chunk(2, dim=-1)
+    return (real.square() + imaginary.square()).clamp_min(1e-24).sqrt()
+
+
+class EmbeddingReasoner(NeuralReasoner):
+    """A learner of embeddings; the options below are declared by each."""
+
+    old_names: ClassVar[dict[str, str]] = OLD_EPOCHS
+
+    size: int
+    deviation: float
+    negatives: int | None
+
+    def _table(self, rows: int, width: int) -> Tensor:
+        return torch.randn(rows, width) * self.deviation
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._at_least(1, "size", "negatives")
+        self._at_least(0, "deviation")

@@ -1,0 +1,1 @@
+"""Tables and figures of experiments, and the pages that show them."""

@@ -1,0 +1,30 @@
+"""A document in Markdown as one page for a browser, which needs nothing else."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+
+from stablerule.errors import MissingExtra
+from stablerule.reports.rendering import render
+
+
+def document_page(text: str) -> str:
+    """Return the page; elements of HTML in the text stay as they are, so it must be a text of one's own.
+
+    >>> page = document_page("# Title\\n\\nA *word*.\\n")
+    >>> "<title>Title</title>" in page, "<em>word</em>" in page
+    (True, True)
+    """
+    if find_spec("markdown_it") is None:
+        raise MissingExtra("Writing a page", package="markdown-it-py", extra="figures", distribution="./lab")
+    from markdown_it import MarkdownIt  # noqa: PLC0415  # an extra
+
+    heading = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
+    body = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    wide = re.sub(r"(<table>.*?</table>)", r'<div class="wide">\1</div>', body, flags=re.DOTALL)
+    return render(
+        "document.html.jinja",
+        {"title": heading.group(1) if heading else "Results", "body": wide},
+        package="stablerule_lab.pages",
+    )

@@ -1,1 +1,0 @@
-"""The other learners of the paper's comparison."""
