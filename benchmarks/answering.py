@@ -23,7 +23,7 @@ from scipy import sparse
 
 from stablerule import Graph, RuleSet, Tabular, Triples, Vocabulary, load
 from stablerule.graph import Names
-from stablerule.paths.threads import available_cores
+from stablerule.paths.threads import count_cores
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.score import Aggregation
 from stablerule.reasoning.scoring.theory import encode_rules
@@ -169,7 +169,7 @@ def answering_table(results: dict[str, Any]) -> list[str]:
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
     results = {
-        "machine": {"cores": available_cores(), "python": platform.python_version()},
+        "machine": {"cores": count_cores(), "python": platform.python_version()},
         "fb15k-237": on_fb15k_237(),
         "growth with facts": on_made_up_graphs(),
     }

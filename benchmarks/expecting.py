@@ -21,7 +21,7 @@ import numpy as np
 
 from stablerule import Graph, Tabular, load, newsroom
 from stablerule.shifts import QuerySet, by_attribute, by_degree, by_paths
-from stablerule.shifts.expecting import expect_accuracy
+from stablerule.shifts.expected import expect_accuracy
 from stablerule.shifts.profile import Profiler
 
 if TYPE_CHECKING:

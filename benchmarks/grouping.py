@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from stablerule import load
-from stablerule.shifts import by_paths, path_signatures
+from stablerule.shifts import by_paths, make_path_signatures
 
 RESULTS = Path(__file__).parent / "results" / "grouping.json"
 GRAPH = "fb15k-237"
@@ -23,7 +23,7 @@ GRAPH = "fb15k-237"
 
 def main() -> None:
     dataset = load(GRAPH)
-    path_signatures(dataset.test.take(np.arange(100)), dataset.graph)  # compiles
+    make_path_signatures(dataset.test.take(np.arange(100)), dataset.graph)  # compiles
     began = time.perf_counter()
     made = by_paths(dataset.test, dataset.graph)
     found = {

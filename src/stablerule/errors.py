@@ -142,3 +142,12 @@ def listed(names: Iterable[str], most: int | None = 10, begin: str = "They are:"
     more = len(names) - len(shown)
     rest = f" and {more:,} other{'' if more == 1 else 's'}" if more else ""
     return f" {begin} {', '.join(map(repr, shown))}{rest}." if shown else " There are none."
+
+
+def spell_count(count: int, what: str) -> str:
+    """Say how many, with the plural where it is needed.
+
+    >>> spell_count(1, "rule"), spell_count(1200, "rule")
+    ('1 rule', '1,200 rules')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -45,16 +45,15 @@ A command is a function or a Typer app in the group `stablerule.commands`. The e
 `stablerule data mine`.
 """
 
-from stablerule.datasets.loading import is_at_hand
-from stablerule.datasets.making import check_count
-from stablerule.evaluation.metrics import by_kind, metric_values, overall
+from stablerule.datasets.arguments import check_count
+from stablerule.datasets.loading import is_dataset_at_hand
+from stablerule.evaluation.metrics import average_metrics, average_metrics_by_kind, compute_metrics
 from stablerule.graph.triples import Ids, Offsets, read_only
-from stablerule.io.blocks import read_blocks
-from stablerule.io.decoding import utf8_pieces
-from stablerule.io.files import DAMAGED, kind_of, open_bytes, split_suffixes, unreadable
-from stablerule.io.folders import OwnFolder
-from stablerule.io.options import spelled
-from stablerule.io.splits import split_of
+from stablerule.io.atomic import OwnFolder
+from stablerule.io.files import DAMAGED, find_path_kind, make_read_error, open_bytes, split_suffixes
+from stablerule.io.options import spell_read_option
+from stablerule.io.splits import find_split_of_file
+from stablerule.io.text import read_line_blocks, read_utf8_pieces
 from stablerule.learning.extraction import (
     Candidates,
     best_of,
@@ -69,9 +68,9 @@ from stablerule.learning.interrupting import interrupt_later
 from stablerule.learning.options import PAPER_SIZES, check_at_least
 from stablerule.learning.plan import WALKS_A_SECOND, budget_within, duration, expected_bodies, walks_for, walks_within
 from stablerule.paths.compiling import NOTHING, compiled, compiled_part
-from stablerule.paths.examples import ExampleFacts
-from stablerule.paths.reach import edges_between
-from stablerule.paths.threads import available_cores, in_threads
+from stablerule.paths.reach import find_relation_edges
+from stablerule.paths.threads import count_cores, run_in_threads
+from stablerule.paths.withheld import ExampleFacts
 from stablerule.reasoning.budget import Budget, check_minutes
 from stablerule.reasoning.calibration import Calibration, calibrate
 from stablerule.reasoning.choosing import FIXED as FIXED_AGGREGATIONS
@@ -101,15 +100,13 @@ from stablerule.reasoning.scoring.firing import (
 from stablerule.reasoning.scoring.score import Aggregation
 from stablerule.reasoning.scoring.theory import By, Encoded, Theory, encode_rules, no_traits
 from stablerule.reasoning.searcher import Searcher
+from stablerule.rules.measuring import measure_rules
 from stablerule.rules.scored import NUMBERS as RULE_NUMBERS
 from stablerule.rules.scored import PESSIMISM
-from stablerule.rules.statistics import measure_rules
-from stablerule.samples import RuleSamples, check_lengths, sample_rules
-from stablerule.shifts.clusters import balanced_clusters
-from stablerule.shifts.extras import need_balanced_clusters
+from stablerule.samples import RuleSamples, check_walk_lengths, sample_rules
 from stablerule.shifts.grouping import Align
-from stablerule.shifts.signatures import reduce_signatures
-from stablerule.shifts.splits.narrowing import narrow
+from stablerule.shifts.signatures import make_balanced_clusters, need_balanced_clusters, reduce_signatures
+from stablerule.shifts.splits.source import narrow_to_split
 
 __all__ = [
     "DAMAGED",
@@ -155,59 +152,59 @@ __all__ = [
     "Theory",
     "Ties",
     "Workplace",
-    "available_cores",
-    "balanced_clusters",
+    "average_metrics",
+    "average_metrics_by_kind",
     "best_of",
     "budget_within",
-    "by_kind",
     "calibrate",
     "check_at_least",
     "check_count",
-    "check_lengths",
     "check_minutes",
+    "check_walk_lengths",
     "close_relation",
     "compiled",
     "compiled_part",
+    "compute_metrics",
+    "count_cores",
     "duration",
-    "edges_between",
     "encode_rules",
     "expected_bodies",
+    "find_path_kind",
+    "find_relation_edges",
+    "find_split_of_file",
     "finish",
     "fire",
     "fit_weights",
     "flatten_options",
     "gather_examples",
-    "in_threads",
     "interrupt_later",
-    "is_at_hand",
+    "is_dataset_at_hand",
     "join_options",
-    "kind_of",
+    "make_balanced_clusters",
+    "make_read_error",
     "measure_chains",
     "measure_rules",
-    "metric_values",
-    "narrow",
+    "narrow_to_split",
     "need_balanced_clusters",
     "new_workplace",
     "no_firings",
     "no_traits",
     "open_bytes",
     "open_relation",
-    "overall",
-    "read_blocks",
+    "read_line_blocks",
     "read_only",
+    "read_utf8_pieces",
     "reduce_signatures",
     "rule_frame",
     "rule_ids",
+    "run_in_threads",
     "sample_paths",
     "sample_rules",
     "score_bodies",
     "smooth_counts",
     "softmax_loss",
-    "spelled",
-    "split_of",
+    "spell_read_option",
     "split_suffixes",
-    "unreadable",
-    "utf8_pieces",
     "walks_for",
     "walks_in_time",
     "walks_within",

@@ -9,8 +9,8 @@ import pytest
 
 from stablerule import newsroom, read_dataset, write_dataset
 from stablerule.shifts import by_paths
-from stablerule.shifts import extras as extras_module
-from stablerule.shifts import sizes as sizes_module
+from stablerule.shifts import distances as sizes_module
+from stablerule.shifts import signatures as extras_module
 from tests.terminal import fails, run
 
 WORLD = newsroom(people=160, train_mix=0.5, test_mix=0.5, test=0.3, missing=0.3, seed=0)

@@ -12,10 +12,10 @@ import pytest
 
 from stablerule import newsroom, write_dataset
 from stablerule.errors import MissingExtra
-from stablerule.shifts import comparing as comparing_module
 from stablerule.shifts import distances as distances_module
-from stablerule.shifts import extras as extras_module
-from stablerule.shifts.comparing import FIGURES
+from stablerule.shifts import report as comparing_module
+from stablerule.shifts import signatures as extras_module
+from stablerule.shifts.report import FIGURES
 from tests.terminal import fails, program, run
 
 # Asked about journalists in train and valid, and about footballers in test.
@@ -202,7 +202,7 @@ def test_nothing_is_half_written_when_the_page_fails(
         raise MissingExtra("Writing a page", package="jinja2", extra="report")
 
     (tmp_path / "old.html").write_text("old")
-    monkeypatch.setattr(command, "shift_page", breaks)
+    monkeypatch.setattr(command, "render_shift_page", breaks)
     words = ("shift", model, "--queries", queries, "-o", tmp_path / "old.html", "--json", tmp_path / "r.json")
     assert "pip install 'stablerule[report]'" in fails(*words)
     assert (tmp_path / "old.html").read_text() == "old"

@@ -14,7 +14,7 @@ import pytest
 
 from stablerule import Dataset, load, open_dataset
 from stablerule.datasets import CATALOG, Counts, Entry, loading
-from stablerule.datasets.fetching import fetch
+from stablerule.datasets.fetching import download_file
 from stablerule.errors import FetchError, InputError, ReadError, UnknownDataset
 
 FILES = {
@@ -79,7 +79,7 @@ def server() -> Iterator[str]:
 def no_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Neither the folders of this machine nor waiting play a part."""
     monkeypatch.delenv("STABLERULE_DATA", raising=False)
-    monkeypatch.setattr(loading, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(loading, "find_dataset_cache", lambda: tmp_path / "cache")
     monkeypatch.setattr("stablerule.datasets.fetching.time.sleep", lambda _: None)
 
 
@@ -211,7 +211,7 @@ def test_no_network_says_where_to_put_the_file(monkeypatch: pytest.MonkeyPatch) 
 
 def test_only_http_addresses_are_fetched(tmp_path: Path) -> None:
     with pytest.raises(FetchError, match="not an http address"):
-        fetch("file:///etc/hostname", tmp_path / "x")
+        download_file("file:///etc/hostname", tmp_path / "x")
 
 
 def archive(path: Path, name: str, files: dict[str, bytes]) -> None:

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stablerule.datasets.households import BASE, MIRRORS, households
-from stablerule.datasets.making import Fact, drop_facts, make_wrong_facts
-from stablerule.datasets.newsroom import RULES, newsroom
-from stablerule.datasets.world import Facts, World
+from stablerule.datasets.worlds.households import BASE, MIRRORS, households
+from stablerule.datasets.worlds.making import Fact, Facts, World, drop_world_facts, make_wrong_facts
+from stablerule.datasets.worlds.newsroom import RULES, newsroom
 from stablerule.errors import OptionError
 from stablerule.rules import Rule
 
@@ -300,7 +299,7 @@ facts_lists = st.lists(st.tuples(*[st.sampled_from(names) for names in ("abcdef"
 def test_dropping_keeps_what_is_needed(facts: list[Fact], share: float, seed: int) -> None:
     train, asked = facts[len(facts) // 4 :], facts[: len(facts) // 4]
     before = {name for head, _, tail in train for name in (head, tail)}
-    kept = drop_facts(train, share, asked, np.random.default_rng(seed))
+    kept = drop_world_facts(train, share, asked, np.random.default_rng(seed))
     after = {name for head, _, tail in kept for name in (head, tail)}
     assert set(kept) <= set(train)
     assert len(kept) >= len(train) - round(share * len(train))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stablerule.errors import InputError, OptionError
 from stablerule.evaluation import ByScores, Ranker, Ranks
-from stablerule.evaluation.evaluating import _both_directions
+from stablerule.evaluation.evaluate import _ask_both_directions
 from stablerule.graph import Dataset, Graph, Triples
 from tests.evaluation.plain import plain_band, plain_known
 from tests.evaluation.worlds import dataset_of, table_model, worlds
@@ -20,7 +20,7 @@ from tests.evaluation.worlds import dataset_of, table_model, worlds
 
 def rank(model: ByScores, dataset: Dataset, queries: Triples | None = None) -> Ranks:
     known = Graph.build(dataset.everything, dataset.vocabulary)
-    queries = queries if queries is not None else _both_directions(dataset.test, dataset)
+    queries = queries if queries is not None else _ask_both_directions(dataset.test, dataset)
     return model.rank(queries, graph=dataset.graph, known=known)
 
 
@@ -29,7 +29,7 @@ def test_every_column_is_what_a_plain_loop_gives(
     world: tuple[Dataset, NDArray[Any]], batch_size: int | None, floor: float | None
 ) -> None:
     dataset, scores = world
-    queries = _both_directions(dataset.test, dataset)
+    queries = _ask_both_directions(dataset.test, dataset)
     found = rank(table_model(scores, floor, batch_size), dataset, queries)
     facts = [tuple(row) for row in dataset.everything.rows.tolist()]
     relations = len(dataset.vocabulary.relations)
@@ -59,7 +59,7 @@ def test_the_order_of_queries_and_the_names_of_entities_do_not_matter(
     for name in ("best", "worst", "covered", "candidates"):
         assert getattr(before, name).tolist() == getattr(after, name).tolist()
     order = rng.permutation(len(before))
-    shuffled = rank(table_model(scores, 0.0), dataset, _both_directions(dataset.test, dataset).take(order))
+    shuffled = rank(table_model(scores, 0.0), dataset, _ask_both_directions(dataset.test, dataset).take(order))
     assert shuffled.worst.tolist() == before.worst[order].tolist()
 
 
@@ -68,7 +68,7 @@ def test_filtering_only_helps() -> None:
     rows = np.stack([rng.integers(n, size=60) for n in (8, 2, 8)], 1)
     dataset = dataset_of(8, 2, train=rows[:40], test=rows[40:])
     model = table_model(rng.integers(3, size=(8, 4, 8)))
-    queries = _both_directions(dataset.test, dataset)
+    queries = _ask_both_directions(dataset.test, dataset)
     nothing = Graph.build(Triples.empty(), dataset.vocabulary)
     filtered, raw = rank(model, dataset), model.rank(queries, graph=dataset.graph, known=nothing)
     assert (filtered.best <= raw.best).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from stablerule import Tabular
 from stablerule.datasets import newsroom
 from stablerule.errors import InputError, OptionError
 from stablerule.evaluation import Evaluation, Ranks, evaluate
-from stablerule.evaluation import evaluating as evaluating_module
 from stablerule.evaluation.metrics import METRICS
 from stablerule.graph import Dataset, Graph, Triples
 from stablerule.reasoning.ranks import FORMS
 from stablerule.reasoning.scoring.score import Aggregation
 from tests.evaluation.plain import Row, plain_evaluation, plain_metrics, plain_queries
 from tests.evaluation.worlds import dataset_of, table_model, worlds
+
+EVALUATE = import_module("stablerule.evaluation.evaluate")  # the package's name is the function
 
 
 def rows_of(triples: Triples) -> list[Row]:
@@ -93,8 +95,8 @@ def test_a_model_gets_the_graph_that_was_asked_for_and_all_facts_as_known() -> N
 
 
 def test_parts_are_put_together_in_the_order_of_the_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluating_module, "SMALLEST_PART", 1)
-    monkeypatch.setattr(evaluating_module, "PARTS", 4)
+    monkeypatch.setattr(EVALUATE, "SMALLEST_PART", 1)
+    monkeypatch.setattr(EVALUATE, "PARTS", 4)
     model = Remembers()
     found = evaluate(model, DATASET)
     assert [len(part) for part in model.parts] == [2, 2, 2]
@@ -281,7 +283,7 @@ def test_a_learner_says_its_options_and_where_it_learned() -> None:
     graph = newsroom(people=60, seed=0).dataset.graph
     model = Tabular(walks=1000, seed=4).fit(graph)
     model = model.with_learned(model.learned_.with_aggregation(Aggregation("noisy_or")))
-    about = evaluating_module._describe(model)
+    about = EVALUATE._describe_evaluated_model(model)
     assert about["method"] == "tabular"
     assert about["options"]["seed"] == 4
     assert about["learned_from"] == graph.sha256

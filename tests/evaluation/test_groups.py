@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Triples
 from stablerule.evaluation import Evaluation, GroupFigures, Ranks, evaluate
-from stablerule.evaluation.bootstrap import Resampling
-from stablerule.evaluation.groups import ByChance, Worst, group_intervals, spread_by_chance
+from stablerule.evaluation.groups import ByChance, Worst, measure_chance_spread, measure_group_intervals
+from stablerule.evaluation.intervals import Resampling
 from stablerule.evaluation.metrics import METRICS, Figures
 from stablerule.shifts import by_random, by_relation, group_by_names
 from tests.evaluation.worlds import dataset_of, table_model
@@ -38,7 +38,7 @@ def test_chance_is_close_to_brute_force() -> None:
             for order in permutations(range(7))
         ]
     )
-    found = spread_by_chance(values, groups, seed=1, deals=4000)
+    found = measure_chance_spread(values, groups, seed=1, deals=4000)
     for place, metric in enumerate(METRICS):
         assert found[metric].mean == pytest.approx(spreads[:, place].mean(), rel=0.05)
         # 21 ways in all: the 95% point is one of the largest of them.
@@ -49,7 +49,7 @@ def test_chance_is_what_groups_at_random_have() -> None:
     rng = np.random.default_rng(3)
     values, sizes = rng.random((300, 4)), [50, 100, 150]
     groups = np.repeat([0, 1, 2], sizes)
-    found = spread_by_chance(values, groups, seed=0)["mrr"]
+    found = measure_chance_spread(values, groups, seed=0)["mrr"]
     # The variance of a mean of n out of N, without returning them.
     variances = [values[:, 0].var() / n * (300 - n) / 299 for n in sizes]
     assert found.mean == pytest.approx(np.sqrt(np.mean(variances)), rel=0.25)
@@ -61,8 +61,8 @@ def test_chance_is_what_groups_at_random_have() -> None:
 def test_chance_takes_any_sizes(seed: int, n: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     values, groups = rng.random((n, 4)), rng.integers(k, size=n)
-    found = spread_by_chance(values, groups, seed=seed, deals=20)
-    assert found == spread_by_chance(values, groups, seed=seed, deals=20)
+    found = measure_chance_spread(values, groups, seed=seed, deals=20)
+    assert found == measure_chance_spread(values, groups, seed=seed, deals=20)
     for chance in found.values():
         assert 0 <= chance.mean <= 0.5
         assert chance.high >= 0
@@ -72,15 +72,15 @@ def test_chance_takes_any_sizes(seed: int, n: int, k: int) -> None:
 
 def test_a_group_without_facts_is_not_counted() -> None:
     values = np.random.default_rng(0).random((10, 4))
-    gap = spread_by_chance(values, np.array([0, 3] * 5), seed=0)
-    assert gap == spread_by_chance(values, np.array([0, 1] * 5), seed=0)
+    gap = measure_chance_spread(values, np.array([0, 3] * 5), seed=0)
+    assert gap == measure_chance_spread(values, np.array([0, 1] * 5), seed=0)
 
 
 def test_intervals_are_those_of_each_group_alone() -> None:
     values = np.random.default_rng(0).random((40, 4))
     groups = np.array([0, 1] * 20)
     resampling = Resampling(seed=3, resamples=200)
-    found = group_intervals(["a", "b"], values, groups, resampling)
+    found = measure_group_intervals(["a", "b"], values, groups, resampling)
     for place, name in enumerate(("a", "b")):
         low, high = resampling.interval(resampling.means(values[groups == place]))
         assert found[name] == {m: (low[i], high[i]) for i, m in enumerate(METRICS)}
@@ -105,7 +105,7 @@ def test_an_evaluation_by_group_has_intervals_and_chance() -> None:
     half = len(reciprocal) // 2
     facts = np.stack([(reciprocal[:half] + reciprocal[half:]) / 2] * 4, 1)
     groups = np.unique(np.asarray(found.groups, object)[:half], return_inverse=True)[1]
-    assert over.by_chance["mrr"] == spread_by_chance(facts, groups, seed=0)["mrr"]
+    assert over.by_chance["mrr"] == measure_chance_spread(facts, groups, seed=0)["mrr"]
 
 
 @pytest.mark.parametrize("ties", ["realistic", "optimistic", "pessimistic"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule import Graph, Triples
-from stablerule.paths.reach import count_bits, edges_between
+from stablerule.paths.reach import count_bits, find_relation_edges
 from tests.graph.parts import graph_of
 from tests.worlds import Fact, fact_lists, random_graph
 
@@ -29,7 +29,7 @@ def check(graph: Graph) -> None:
     found = 0
     for entity in range(graph.n_entities):
         for relation in range(2 * graph.n_relations):
-            low, high = edges_between(graph.stepped, entity, relation)
+            low, high = find_relation_edges(graph.stepped, entity, relation)
             assert graph.steps.step_tails[low:high].tolist() == graph.tails(entity, relation).tolist()
             found += high - low
     assert found == 2 * graph.n_facts == len(graph.steps.step_tails)

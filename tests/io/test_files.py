@@ -14,7 +14,7 @@ import pytest
 
 from stablerule import read_dataset, write_triples
 from stablerule.errors import ReadError, WriteError
-from stablerule.io import check_place, write_beside
+from stablerule.io import check_output_folder, write_beside
 from stablerule.io.files import COMPRESSIONS, open_bytes
 
 
@@ -66,7 +66,7 @@ def test_a_folder_that_takes_no_files_is_not_said_to_be_missing() -> None:
     ):
         raise AssertionError("told before the work")
     with pytest.raises(WriteError, match="'/proc' takes no new files"):
-        check_place(Path("/proc/model"))
+        check_output_folder(Path("/proc/model"))
 
 
 def test_a_long_name_is_no_trouble_until_the_system_says_so(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from stablerule import read_dataset, write_dataset, write_triples
 from stablerule.errors import MissingExtra, OptionError, ReadError, WriteError
-from stablerule.io.blank_nodes import BlankNodes
-from stablerule.io.rdf import Shortening
+from stablerule.io.rdf import BlankNodes, Shortening
 
 TURTLE = """@prefix ex: <http://example.org/> .
 @prefix geo: <http://example.org/geo/> .

@@ -14,7 +14,7 @@ from stablerule.errors import InputError, ReadError
 from stablerule.learning import GivenRules, StableRule, Training
 from stablerule.learning.checkpoints import Checkpoints
 from stablerule.learning.constants import find_constant_rules
-from stablerule.paths.examples import ExampleFacts
+from stablerule.paths.withheld import ExampleFacts
 from stablerule.rules.scored import PESSIMISM
 from tests.graph.parts import graph_of, ids
 from tests.paths.withholding import both_ways, some_facts

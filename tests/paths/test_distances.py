@@ -7,7 +7,7 @@ import pytest
 
 from stablerule import Graph, Triples
 from stablerule.errors import OptionError
-from stablerule.paths import count_within, pair_distances
+from stablerule.paths import count_pairs_within, measure_pair_distances
 from tests.worlds import random_graph
 
 
@@ -28,22 +28,22 @@ def test_distances_agree_with_a_plain_search(seed: int) -> None:
     heads, tails = (a.ravel().astype(np.int32) for a in np.meshgrid(*[np.arange(graph.n_entities)] * 2))
     expected = [plain_distance(graph, h, t) for h, t in zip(heads.tolist(), tails.tolist(), strict=True)]
     assert set(expected) == {1, 2, 3, 4}
-    assert pair_distances(graph, heads, tails).tolist() == expected
+    assert measure_pair_distances(graph, heads, tails).tolist() == expected
 
 
 def test_progress_counts_every_pair() -> None:
     graph = random_graph(0, entities=40, relations=3, count=60)
     triples = Triples(np.array([[h, 0, t] for h in range(30) for t in range(30)]))
     done: list[int] = []
-    within = count_within(graph, triples, progress=done.append)
+    within = count_pairs_within(graph, triples, progress=done.append)
     assert sum(done) == len(triples)
     assert len(done) > 1
-    assert within == count_within(graph, triples)
+    assert within == count_pairs_within(graph, triples)
 
 
 def test_no_pairs_and_unequal_lengths() -> None:
     graph = random_graph(0)
     none = np.empty(0, np.int32)
-    assert pair_distances(graph, none, none).tolist() == []
+    assert measure_pair_distances(graph, none, none).tolist() == []
     with pytest.raises(OptionError, match="same length"):
-        pair_distances(graph, none, np.zeros(1, np.int32))
+        measure_pair_distances(graph, none, np.zeros(1, np.int32))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph
 from stablerule.paths import leading as leading_module
-from stablerule.paths.leading import leading_bodies
+from stablerule.paths.leading import find_leading_bodies
 from tests.paths.plain import reached
 from tests.worlds import Fact, fact_lists, random_graph
 
@@ -33,7 +33,7 @@ def lead(
 ) -> set[tuple[int, int]]:
     table, starts = table_of(bodies, graph, width)
     heads, relations = np.array(queries, np.int32).reshape(-1, 2).T.copy()
-    rows, found = leading_bodies(graph, heads, relations, table, starts)
+    rows, found = find_leading_bodies(graph, heads, relations, table, starts)
     pairs = list(zip(rows.tolist(), found.tolist(), strict=True))
     assert len(set(pairs)) == len(pairs)
     assert sorted(pairs) == pairs

@@ -15,7 +15,7 @@ from stablerule.errors import OptionError
 from stablerule.graph import Names, Triples, Vocabulary
 from stablerule.paths import links as links_module
 from stablerule.paths.links import Links, count_links
-from stablerule.paths.walks import bodies_of
+from stablerule.paths.walks import unpack_body_keys
 from tests.paths.plain import edges
 from tests.worlds import Fact, fact_lists, random_graph
 
@@ -49,7 +49,7 @@ def ask(graph: Graph, asked: list[Asked], *, max_length: int = 3, threads: int |
 
 def by_row(found: Links, graph: Graph, rows: int, max_length: int = 3) -> list[Counter[Body]]:
     counted: list[Counter[Body]] = [Counter() for _ in range(rows)]
-    bodies = bodies_of(found.keys, graph.n_relations, max_length)
+    bodies = unpack_body_keys(found.keys, graph.n_relations, max_length)
     for row, body, paths in zip(found.rows.tolist(), bodies.tolist(), found.paths.tolist(), strict=True):
         steps = tuple(step for step in body if step >= 0)
         assert steps not in counted[row]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from stablerule import Dataset, Graph, Triples
-from stablerule.paths.trail import Trail, follow_body, leave, new_trail
+from stablerule.paths.trail import Trail, follow_body, make_trail, reset_trail
 from tests.paths.plain import reached
 from tests.worlds import Fact, fact_lists, random_graph
 
@@ -51,9 +51,9 @@ def test_sorted_bodies_lead_where_plain_enumeration_does(seed: int) -> None:
     graph = random_graph(seed, entities=9, relations=2, count=24)
     rng = np.random.default_rng(seed)
     short = [body for n in (1, 2, 3) for body in product(range(4), repeat=n)]
-    bodies, trail = sorted([*short, *some_bodies(graph, rng, 30)]), new_trail(graph.n_entities)
+    bodies, trail = sorted([*short, *some_bodies(graph, rng, 30)]), make_trail(graph.n_entities)
     for start in range(graph.n_entities):
-        leave(trail)
+        reset_trail(trail)
         for body in bodies:
             assert follow(graph, start, body, trail) == reached(graph, start, body)
 
@@ -62,9 +62,9 @@ def test_sorted_bodies_lead_where_plain_enumeration_does(seed: int) -> None:
 def test_bodies_may_come_in_any_order(facts: list[Fact], random: object) -> None:
     graph = Dataset.from_names("any", train=facts).graph
     rng = np.random.default_rng(random.getrandbits(32))  # type: ignore[attr-defined]
-    trail = new_trail(graph.n_entities)
+    trail = make_trail(graph.n_entities)
     for start in rng.integers(graph.n_entities, size=3).tolist():
-        leave(trail)
+        reset_trail(trail)
         for body in some_bodies(graph, rng, 25):
             assert follow(graph, start, body, trail) == reached(graph, start, body)
 
@@ -76,7 +76,7 @@ def test_a_fact_is_no_part_of_its_own_evidence(seed: int) -> None:
     head, relation, tail = graph.triples.rows[rng.integers(graph.n_facts)].tolist()
     if rng.random() < 0.5:
         head, relation, tail = tail, relation + graph.n_relations, head
-    poorer, trail = without(graph, head, relation, tail), new_trail(graph.n_entities)
+    poorer, trail = without(graph, head, relation, tail), make_trail(graph.n_entities)
     beginnings = [(relation, *body[1:]) for body in some_bodies(graph, rng, 10)]
     for body in sorted([*beginnings, *some_bodies(graph, rng, 10)]):
         assert follow(graph, head, body, trail, (relation, tail)) == reached(poorer, head, body)
@@ -102,12 +102,12 @@ def test_path_counts_are_sparse_products_where_no_entity_can_repeat(seed: int) -
         for h, t in (graph.facts(relation) for relation in range(graph.n_relations))
     ]
     bodies = sorted(body for n in range(1, LONGEST + 1) for body in product(range(2), repeat=n))
-    trail = new_trail(graph.n_entities)
+    trail = make_trail(graph.n_entities)
     products: dict[Body, sparse.csr_array] = {}
     for body in bodies:
         products[body] = products[body[:-1]] @ steps[body[-1]] if len(body) > 1 else steps[body[0]]
     for start in range(graph.n_entities):
-        leave(trail)
+        reset_trail(trail)
         for body in bodies:
             row = products[body].toarray()[start]
             assert follow(graph, start, body, trail) == +Counter(dict(enumerate(row.tolist())))
@@ -115,11 +115,11 @@ def test_path_counts_are_sparse_products_where_no_entity_can_repeat(seed: int) -
 
 def test_nothing_is_left_behind() -> None:
     graph = random_graph(1, entities=9, relations=2, count=24)
-    trail = new_trail(graph.n_entities)
+    trail = make_trail(graph.n_entities)
     for start in range(graph.n_entities):
         for body in sorted(some_bodies(graph, np.random.default_rng(start), 20)):
             follow(graph, start, body, trail)
-        leave(trail)
+        reset_trail(trail)
         assert not trail.second_counts.any()
         assert not trail.last_counts.any()
         assert trail.state[:5].tolist() == [-1, -1, 0, 0, 0]
@@ -129,7 +129,7 @@ def test_nothing_is_left_behind() -> None:
 def test_a_beginning_is_walked_once() -> None:
     graph = random_graph(2, entities=9, relations=2, count=24)
     for start in range(graph.n_entities):
-        trail = new_trail(graph.n_entities)
+        trail = make_trail(graph.n_entities)
         follow(graph, start, (0, 1, 2), trail)
         seen = trail.state[5]
         for body in ((0,), (0, 1)):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Triples
-from stablerule.paths.traits import Traits, count_traits, list_traits, name_traits, trait_numbers
+from stablerule.paths.traits import Traits, count_traits, find_trait_numbers, list_traits, name_traits
 from tests.worlds import Fact, fact_lists, random_graph
 
 Trait = tuple[int, int]  # relation, tail; -1 is anything
@@ -44,7 +44,7 @@ def test_traits_have_numbers_names_and_owners(facts: list[Fact]) -> None:
     assert len(set(names)) == len(names)
     assert set(names) == set(owners)
     relations, tails = (np.array(column, np.int32) for column in zip(*names, strict=True))
-    assert trait_numbers(traits, graph, relations, tails).tolist() == everything.tolist()
+    assert find_trait_numbers(traits, graph, relations, tails).tolist() == everything.tolist()
     for number, name in enumerate(names):
         here = traits.owners[traits.owner_offsets[number] : traits.owner_offsets[number + 1]].tolist()
         assert here == sorted(owners[name])
@@ -59,7 +59,7 @@ def test_a_trait_that_nobody_has_is_none() -> None:
     words = graph.vocabulary
     asked = [("r", "b"), ("r", "a"), ("~r", "a"), ("~s", "c"), ("~s", "b")]
     relations, tails = np.array([(words.relation_id(r), words.entity_id(e)) for r, e in asked], np.int32).T
-    numbers = trait_numbers(list_traits(graph), graph, relations, tails)
+    numbers = find_trait_numbers(list_traits(graph), graph, relations, tails)
     assert (numbers >= 0).tolist() == [True, False, True, False, True]
 
 

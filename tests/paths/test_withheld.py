@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from stablerule import Dataset, Triples
 from stablerule.errors import InputError
-from stablerule.paths.examples import ExampleFacts
 from stablerule.paths.traits import count_traits, list_traits, name_traits
+from stablerule.paths.withheld import ExampleFacts
 from tests.graph.parts import graph_of
 from tests.paths.withholding import both_ways, some_facts, withheld_of
 from tests.worlds import Fact, fact_lists, random_graph

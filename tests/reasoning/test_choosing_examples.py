@@ -9,7 +9,7 @@ import pytest
 
 from stablerule import Graph, Tabular, newsroom
 from stablerule.learning import fitting
-from stablerule.paths.examples import ExampleFacts
+from stablerule.paths.withheld import ExampleFacts
 from stablerule.reasoning import choosing
 from stablerule.reasoning.choosing import Choice, choose_aggregation
 from tests.paths.withholding import both_ways, some_facts

@@ -14,7 +14,7 @@ from stablerule import Dataset, Graph, Rule, RuleSet, Tabular, Triples, househol
 from stablerule.errors import InputError, OptionError, UnknownEntity, UnknownRelation
 from stablerule.graph.triples import Ids
 from stablerule.learning.constants import find_constant_rules
-from stablerule.paths.threads import in_threads
+from stablerule.paths.threads import run_in_threads
 from stablerule.reasoning import rule_searcher as module
 from stablerule.reasoning.choosing import Choice
 from stablerule.reasoning.evidence_weights import gather_examples
@@ -167,7 +167,7 @@ def test_many_answers_are_asked_for_in_small_blocks(monkeypatch: pytest.MonkeyPa
 
 def backwards(threads: int) -> Callable[..., list[Any]]:
     def work(do: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
-        return in_threads(do, list(parts)[::-1], threads=threads)[::-1]
+        return run_in_threads(do, list(parts)[::-1], threads=threads)[::-1]
 
     return work
 
@@ -206,7 +206,7 @@ def test_threads_chunks_and_the_order_of_queries_change_nothing(
     order = np.random.default_rng(0).integers(len(as_it_stands), size=400)  # some twice, some never
     for chunk, threads in ((512, 1), (1, 4), (7, 2)):
         monkeypatch.setattr(module, "CHUNK", chunk)
-        monkeypatch.setattr(module, "in_threads", backwards(threads))
+        monkeypatch.setattr(module, "run_in_threads", backwards(threads))
         for found, wanted in zip(all_of(order), expected, strict=True):
             np.testing.assert_array_equal(found, wanted[order])
 

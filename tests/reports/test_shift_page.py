@@ -13,11 +13,12 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from stablerule.errors import MissingExtra
-from stablerule.reports.shift_page import shift_page
+from stablerule.reports.shift_page import render_shift_page
+from stablerule.shifts.advice import Reach, Thresholds
 from stablerule.shifts.causes import Cause
-from stablerule.shifts.comparing import Reach, ShiftReport, Thresholds
 from stablerule.shifts.distances import Distance
-from stablerule.shifts.expecting import Expected
+from stablerule.shifts.expected import Expected
+from stablerule.shifts.report import ShiftReport
 from stablerule.shifts.weak_spots import WeakSpot
 
 NOBODY: dict[str, list[tuple[str, int]]] = {"entities": [], "relations": []}
@@ -133,7 +134,7 @@ class Page(HTMLParser):
 
 
 def page_of(report: ShiftReport) -> Page:
-    return Page(shift_page(report.to_json()))
+    return Page(render_shift_page(report.to_json()))
 
 
 def hostile_report(name: str) -> ShiftReport:
@@ -153,7 +154,7 @@ def hostile_report(name: str) -> ShiftReport:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_it_is_well_formed_also_as_xml(name: str) -> None:
-    text = shift_page(REPORTS[name].to_json())
+    text = render_shift_page(REPORTS[name].to_json())
     assert text.startswith("<!DOCTYPE html>")
     Page(text)
     ids = [element.get("id") for element in Xml.fromstring(text).iter() if element.get("id")]
@@ -162,7 +163,7 @@ def test_it_is_well_formed_also_as_xml(name: str) -> None:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_it_needs_nothing_but_itself(name: str) -> None:
-    text = shift_page(REPORTS[name].to_json())
+    text = render_shift_page(REPORTS[name].to_json())
     assert not re.search(r"https?:|//|url\(|@import|@font-face", text)
     page = Page(text)
     assert {tag for tag, _ in page.tags}.isdisjoint({"script", "link", "img", "iframe", "object", "base", "form"})
@@ -174,7 +175,7 @@ def test_it_needs_nothing_but_itself(name: str) -> None:
 
 
 def test_it_is_made_for_phones_for_the_night_and_for_paper() -> None:
-    text = shift_page(SHIFTED.to_json())
+    text = render_shift_page(SHIFTED.to_json())
     assert '<meta name="viewport" content="width=device-width, initial-scale=1" />' in text
     assert "prefers-color-scheme: dark" in text
     assert "@media print" in text
@@ -309,8 +310,8 @@ def test_where_nothing_can_be_compared_it_says_so() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
 def test_a_name_is_text_whatever_it_holds(name: str) -> None:
-    text = shift_page(hostile_report(name).to_json())
-    usual = Page(shift_page(hostile_report("plain").to_json()))
+    text = render_shift_page(hostile_report(name).to_json())
+    usual = Page(render_shift_page(hostile_report("plain").to_json()))
     page = Page(text)
     tags, usual_tags = ([(tag, set(found)) for tag, found in one.tags if tag != "bdi"] for one in (page, usual))
     assert tags == usual_tags
@@ -322,22 +323,22 @@ def test_a_name_is_text_whatever_it_holds(name: str) -> None:
 
 
 def test_names_from_right_to_left_do_not_turn_the_rule() -> None:
-    text = shift_page(hostile_report("عاصمة").to_json())
+    text = render_shift_page(hostile_report("عاصمة").to_json())
     assert "<code><bdi>عاصمة</bdi> &lt;- ~<bdi>عاصمة</bdi></code>" in text
 
 
 def test_the_file_gives_the_same_page_and_the_report_stays_as_it_is() -> None:
     found = SHIFTED.to_json()
     before = json.dumps(found)
-    page = shift_page(found)
+    page = render_shift_page(found)
     assert json.dumps(found) == before
-    assert shift_page(json.loads(before)) == page
+    assert render_shift_page(json.loads(before)) == page
 
 
 def test_kinds_that_come_later_are_shown_by_their_name() -> None:
     report: dict[str, Any] = SHIFTED.to_json()
     report["causes"][0]["kind"] = report["weak_spots"][0]["kind"] = "season"
-    page = Page(shift_page(report))
+    page = Page(render_shift_page(report))
     assert "season" in page.text("causes")
     assert "season" in page.text("spots")
 
@@ -345,4 +346,4 @@ def test_kinds_that_come_later_are_shown_by_their_name() -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtra, match=r"pip install 'stablerule\[report\]'"):
-        shift_page(SHIFTED.to_json())
+        render_shift_page(SHIFTED.to_json())

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from stablerule.errors import OptionError, ReadError, StableRuleError, WriteError
 from stablerule.rules import LoadedRules, Rule, RuleSet, ScoredRule, read_rules, write_rules
 from stablerule.rules.formats import FORMATS, FormatName
-from stablerule.rules.formats.atoms import Atom, Constant, express
-from stablerule.rules.formats.writing import plain_head
+from stablerule.rules.formats.atoms import Atom, Constant, express_rule, turn_inverse_head
 from tests.rules.strategies import any_rules, rule_sets, scored_rules
 
 CHAIN = Rule("speaks", ("lives_in", "~language_of"))
@@ -60,7 +59,7 @@ def as_other_tools_see_it(rules: RuleSet) -> dict[Rule, ScoredRule]:
     """Chains for an inverse turned around; the first of equal ones counts."""
     seen: dict[Rule, ScoredRule] = {}
     for scored in rules:
-        head, body, constant, near = plain_head(
+        head, body, constant, near = turn_inverse_head(
             (
                 scored.rule.head_relation,
                 scored.rule.body,
@@ -438,4 +437,4 @@ def test_an_error_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_a_head_without_variables_is_a_kind_of_its_own() -> None:
     head = Atom("r", Constant("c"), Constant("d"))
-    assert express(head, [Atom("s", "X", "Y")]) == "rule* without a variable in the head"
+    assert express_rule(head, [Atom("s", "X", "Y")]) == "rule* without a variable in the head"

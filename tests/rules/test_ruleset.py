@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stablerule.errors import OptionError, ReadError
 from stablerule.rules import Rule, RuleSet, ScoredRule
-from stablerule.rules.scored import NUMBERS, SCHEMA, exact
+from stablerule.rules.scored import NUMBERS, SCHEMA, spell_rule_number
 from tests.rules.strategies import any_rules, few_rules, rule_sets, scored_rules, small_sets
 
 CHAIN = Rule("r", ("s", "~t"))
@@ -264,4 +264,4 @@ def test_options_that_make_no_sense(call: Any, message: str) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_is_written_so_that_it_comes_back(number: float) -> None:
-    assert float(exact(number)) == number
+    assert float(spell_rule_number(number)) == number

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stablerule import Graph, Triples
-from stablerule.paths.examples import ExampleFacts
+from stablerule.paths.withheld import ExampleFacts
 from stablerule.samples import RuleSamples, sample_rules
 from tests.paths.plain import Cell, edges
 from tests.paths.withholding import some_facts, withheld_of

@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 
 from stablerule import Dataset
-from stablerule.datasets.newsroom import RULES
-from stablerule.shifts.causes import MOST_OF_A_KIND, Cause, name_causes
+from stablerule.datasets.worlds.newsroom import RULES
+from stablerule.shifts.causes import MOST_OF_A_KIND, Cause, name_shift_causes
 from tests.shifts.newsrooms import judged
 from tests.shifts.profiles import Words, made_profile
 
@@ -28,7 +28,7 @@ def test_a_planted_pathway_shift_is_named() -> None:
     before, now = (
         profiler.profile(world.queries(split).take(rows)) for split, rows in zip(("valid", "test"), tails, strict=True)
     )
-    found = name_causes(before, now, profiler)
+    found = name_shift_causes(before, now, profiler)
     assert {cause.kind for cause in found} == {"body"}
     assert len(found) == MOST_OF_A_KIND
     bodies = {kind: {", ".join(rule.body) for rule in rules} for kind, rules in RULES.items()}
@@ -53,7 +53,7 @@ def test_the_squads_rise_by_name() -> None:
     profile = profiler.profile(queries)
     squads = next(i for i in range(len(profiler.bodies)) if profiler.body_name(i) == "works_for <- plays_in, squad_of")
     fires = profile.fires[:, [squads]].toarray().ravel() > 0
-    first = name_causes(profile.take(np.flatnonzero(~fires)), profile.take(np.flatnonzero(fires)), profiler)[0]
+    first = name_shift_causes(profile.take(np.flatnonzero(~fires)), profile.take(np.flatnonzero(fires)), profiler)[0]
     assert str(first) == (
         "queries where the body of works_for <- plays_in, squad_of leads somewhere rise from 0% to 100%"
     )
@@ -62,8 +62,8 @@ def test_the_squads_rise_by_name() -> None:
 def test_two_sets_of_a_kind_have_no_cause() -> None:
     rng = np.random.default_rng(0)
     (one, _), (other, _) = (made_profile(400, 0.5, rng) for _ in range(2))
-    assert name_causes(one, other, WORDS) == []
-    assert name_causes(one, one, WORDS) == []
+    assert name_shift_causes(one, other, WORDS) == []
+    assert name_shift_causes(one, one, WORDS) == []
 
 
 def test_relations_and_degrees() -> None:
@@ -71,14 +71,14 @@ def test_relations_and_degrees() -> None:
     one, _ = made_profile(400, 0.5, rng, relations=2)
     other, _ = made_profile(400, 0.5, rng, relations=3)
     other.degrees[:300] = 1
-    found = {cause.kind: cause for cause in reversed(name_causes(one, other, WORDS))}
-    names = {cause.name for cause in name_causes(one, other, WORDS)}
+    found = {cause.kind: cause for cause in reversed(name_shift_causes(one, other, WORDS))}
+    names = {cause.name for cause in name_shift_causes(one, other, WORDS)}
     assert "for owns" in names
     assert found["degree"].name == "about entities of degree 1 or less"
     assert found["degree"].now > 0.7
-    assert sum(cause.kind == "degree" for cause in name_causes(one, other, WORDS)) <= 2
+    assert sum(cause.kind == "degree" for cause in name_shift_causes(one, other, WORDS)) <= 2
     other.degrees[:] = 0
-    assert "about entities without facts" in {cause.name for cause in name_causes(one, other, WORDS)}
+    assert "about entities without facts" in {cause.name for cause in name_shift_causes(one, other, WORDS)}
 
 
 def test_a_body_counts_among_the_queries_of_its_relation() -> None:
@@ -87,7 +87,7 @@ def test_a_body_counts_among_the_queries_of_its_relation() -> None:
     one, _ = made_profile(600, 0.5, rng, relations=2)
     other, _ = made_profile(600, 0.5, rng, relations=2)
     some = other.take(np.flatnonzero((other.relations == 0) | (rng.random(600) < 0.1)))
-    assert {cause.kind for cause in name_causes(one, some, WORDS)} == {"relation"}
+    assert {cause.kind for cause in name_shift_causes(one, some, WORDS)} == {"relation"}
 
 
 def test_bodies_that_fire_for_the_same_queries_are_one_cause() -> None:
@@ -97,14 +97,14 @@ def test_bodies_that_fire_for_the_same_queries_are_one_cause() -> None:
         easy = profile.fires.toarray()[:, 0]
         object.__setattr__(profile, "fires", sparse.csr_matrix(np.stack([easy, easy, easy], 1)))
     longer: Any = Words(VOCABULARY, [(0, 1), (1,), (2, 2)], [0, 0, 0])
-    (cause,) = name_causes(one, other, longer)
+    (cause,) = name_shift_causes(one, other, longer)
     assert cause.name == "where the body of body 1 leads somewhere"  # the shortest
 
 
 def test_shares_that_are_rounded_up_are_no_trouble() -> None:
     rng = np.random.default_rng(0)
     (one, _), (other, _) = (made_profile(n, 1.0, rng, relations=1) for n in (49, 103))
-    assert name_causes(one, other, WORDS) == []
+    assert name_shift_causes(one, other, WORDS) == []
 
 
 def test_how_a_cause_is_written() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from stablerule import Tabular, newsroom
 from stablerule.errors import InputError
-from stablerule.shifts import body_coverage, group_by_names
+from stablerule.shifts import group_by_names, measure_body_coverage
 
 WORLD = newsroom(people=200, train_mix=0.5, test_mix=0.5, seed=0)
 DATASET = WORLD.dataset
@@ -15,7 +15,7 @@ GROUPS = group_by_names(DATASET.test, DATASET.graph, WORLD.groups, measure=False
 
 
 def test_a_body_covers_the_facts_that_it_links() -> None:
-    found = body_coverage(DATASET.test, GROUPS, RULES, DATASET.graph, relation="works_for", top=30)
+    found = measure_body_coverage(DATASET.test, GROUPS, RULES, DATASET.graph, relation="works_for", top=30)
     rule = "works_for(X, Y) <- plays_in(X, A), squad_of(A, Y)"
     rows = {row["group"]: row for row in found.filter(found["rule"] == rule).to_dicts()}
     graph, words = DATASET.graph, DATASET.vocabulary
@@ -31,5 +31,5 @@ def test_a_body_covers_the_facts_that_it_links() -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="a group for each"):
-        body_coverage(DATASET.valid, GROUPS, RULES, DATASET.graph)
-    assert not len(body_coverage(DATASET.test, GROUPS, RULES, DATASET.graph, relation="column_of"))
+        measure_body_coverage(DATASET.valid, GROUPS, RULES, DATASET.graph)
+    assert not len(measure_body_coverage(DATASET.test, GROUPS, RULES, DATASET.graph, relation="column_of"))

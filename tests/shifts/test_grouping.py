@@ -22,12 +22,11 @@ from stablerule.shifts import (
     by_random,
     by_relation,
     group_by_names,
-    path_signatures,
+    make_path_signatures,
 )
-from stablerule.shifts import clusters as clusters_module
-from stablerule.shifts import extras as extras_module
-from stablerule.shifts.clusters import balanced_clusters
+from stablerule.shifts import signatures as signatures_module
 from stablerule.shifts.grouping import NO_LABEL
+from stablerule.shifts.signatures import make_balanced_clusters
 
 Builder = Callable[..., Grouping]
 
@@ -110,7 +109,7 @@ def test_groups_ascend_in_density_within_each_relation(seed: int) -> None:
     found = by_paths(facts, graph, groups=3, seed=seed, measure=False)
     once = np.unique(facts.rows, axis=0, return_index=True)[1]
     distinct, labels = facts.take(once), found.labels[once]
-    density = path_signatures(distinct, graph).density
+    density = make_path_signatures(distinct, graph).density
     for relation in np.unique(distinct.relations):
         rows = distinct.relations == relation
         if rows.sum() >= 3:
@@ -321,7 +320,7 @@ def test_a_single_group_has_no_shift_to_measure() -> None:
 
 def test_by_paths_says_how_to_install_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     facts, graph = small_world(0)
-    monkeypatch.setattr(extras_module, "find_spec", lambda name: None)
+    monkeypatch.setattr(signatures_module, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="needs the package 'k-means-constrained'.*stablerule\\[shifts\\]"):
         by_paths(facts, graph, groups=2)
     found = by_random(facts, graph, groups=2)
@@ -332,16 +331,16 @@ def test_by_paths_says_how_to_install_what_it_needs(monkeypatch: pytest.MonkeyPa
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(0, 10**6))
 def test_clusters_are_of_equal_size(n: int, k: int, seed: int) -> None:
     points = np.random.default_rng(seed).normal(size=(n, 2)).round(0)  # many of them stand on one another
-    labels = balanced_clusters(points, k, seed)
+    labels = make_balanced_clusters(points, k, seed)
     counts = np.bincount(labels, minlength=k)
     assert len(counts) == k
     assert counts.max() - counts.min() <= 1
-    np.testing.assert_array_equal(labels, balanced_clusters(points, k, seed))
+    np.testing.assert_array_equal(labels, make_balanced_clusters(points, k, seed))
 
 
 def test_many_points_are_assigned_to_the_centres_of_some(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters_module, "MOST_TO_FIT", 40)
+    monkeypatch.setattr(signatures_module, "MOST_TO_FIT", 40)
     points = np.concatenate([np.random.default_rng(0).normal(size=(41, 2)) + 50 * i for i in range(3)])
-    labels = balanced_clusters(points, 3, seed=0)
+    labels = make_balanced_clusters(points, 3, seed=0)
     assert np.bincount(labels).tolist() == [41, 41, 41]
     assert all(len(set(labels[41 * i : 41 * (i + 1)])) == 1 for i in range(3))

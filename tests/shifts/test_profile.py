@@ -11,7 +11,7 @@ from stablerule import Dataset
 from stablerule.evaluation import evaluate
 from stablerule.learning import GivenRules
 from stablerule.shifts import QuerySet
-from stablerule.shifts.profile import BODIES_OF_A_RELATION, Profiler, _fifths
+from stablerule.shifts.profile import BODIES_OF_A_RELATION, Profiler, _cut_into_fifths
 from tests.paths.plain import reached
 from tests.shifts.newsrooms import first, judged
 
@@ -101,6 +101,6 @@ def test_groups_that_only_answers_show() -> None:
 
 
 def test_fifths() -> None:
-    assert np.bincount(_fifths(np.arange(100))).tolist() == [20] * 5
-    assert _fifths(np.zeros(7)).tolist() == [0] * 7
-    assert len(set(_fifths(np.array([1, 1, 1, 1, 9])).tolist())) == 2
+    assert np.bincount(_cut_into_fifths(np.arange(100))).tolist() == [20] * 5
+    assert _cut_into_fifths(np.zeros(7)).tolist() == [0] * 7
+    assert len(set(_cut_into_fifths(np.array([1, 1, 1, 1, 9])).tolist())) == 2

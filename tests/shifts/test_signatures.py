@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from scipy import sparse
 
 from stablerule import Dataset
-from stablerule.shifts import path_signatures
+from stablerule.shifts import make_path_signatures
 from stablerule.shifts import signatures as signatures_module
 from stablerule.shifts.signatures import reduce_signatures
 from tests.worlds import Fact, fact_lists
@@ -26,7 +26,7 @@ FAMILY = [
 
 def test_counts_by_body_name() -> None:
     graph = Dataset.from_names("family", train=FAMILY).graph
-    found = path_signatures(graph.triples, graph)
+    found = make_path_signatures(graph.triples, graph)
     assert repr(found) == f"Signatures(5 facts, {len(found.bodies)} bodies)"
     row = graph.vocabulary.decode(graph.triples)["relation"].to_list().index("grandparent_of")
     named = {found.body_name(column): int(found.counts[row, column]) for column in range(len(found.bodies))}
@@ -41,14 +41,14 @@ def test_counts_by_body_name() -> None:
 
 def test_facts_that_the_graph_does_not_have_and_shorter_paths() -> None:
     dataset = Dataset.from_names("family", train=FAMILY[:4], test=[FAMILY[4], ("cid", "likes", "dan")])
-    found = path_signatures(dataset.test, dataset.graph)
+    found = make_path_signatures(dataset.test, dataset.graph)
     assert found.counts.sum(1).ravel().tolist() == [[2, 0]]
-    assert len(path_signatures(dataset.test, dataset.graph, max_length=1).bodies) == 0
+    assert len(make_path_signatures(dataset.test, dataset.graph, max_length=1).bodies) == 0
 
 
 def test_no_path_at_all() -> None:
     dataset = Dataset.from_names("apart", train=[("a", "r", "b")], test=[("c", "r", "d"), ("d", "r", "c")])
-    found = path_signatures(dataset.test, dataset.graph)
+    found = make_path_signatures(dataset.test, dataset.graph)
     assert found.counts.shape == (2, 0)
     assert found.density.tolist() == [0, 0]
     assert reduce_signatures(found.features).tolist() == [[0], [0]]
@@ -58,10 +58,10 @@ def test_no_path_at_all() -> None:
 @given(fact_lists)
 def test_the_other_way_round_has_the_same_paths_turned(facts: list[Fact]) -> None:
     graph = Dataset.from_names("any", train=facts).graph
-    forth = path_signatures(graph.triples, graph)
+    forth = make_path_signatures(graph.triples, graph)
     rows = graph.triples.rows[:, ::-1].copy()
     rows[:, 1] += graph.n_relations
-    back = path_signatures(type(graph.triples)(rows), graph)
+    back = make_path_signatures(type(graph.triples)(rows), graph)
     assert forth.counts.sum(1).tolist() == back.counts.sum(1).tolist()
     np.testing.assert_allclose(forth.density, back.density)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stablerule import Dataset, Triples, check, load, read_dataset
 from stablerule.errors import InputError, OptionError
 from stablerule.shifts.splits import Split, split_by_time, split_inductive, split_random, split_test_side
-from stablerule.shifts.splits.manifest import count_lost
+from stablerule.shifts.splits.saving import count_lost_facts
 from tests.worlds import Fact, fact_lists
 
 COLUMNS = {"head": 0, "relation": 1, "tail": 2, "time": 3}
@@ -50,7 +50,7 @@ def test_every_fact_is_dealt_out_once(
     except InputError:  # too few facts
         reject()
     assert sorted(everything(split)) == sorted({*train, *test})
-    assert len(everything(split)) + count_lost(split.manifest) == len(train) + len(test)
+    assert len(everything(split)) + count_lost_facts(split.manifest) == len(train) + len(test)
     assert split.dataset.sha256 == split_random(source, shares, seed=seed).dataset.sha256
     assert split.dataset.sha256 == split.manifest["parts"]["."]["sha256"]
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from stablerule import Dataset, Triples, households, newsroom
 from stablerule.errors import InputError, OptionError
 from stablerule.shifts.splits import bias_examples, split_test_side, split_train_side
-from stablerule.shifts.splits.manifest import count_lost
-from stablerule.shifts.splits.slugs import folder_names
+from stablerule.shifts.splits.by_groups import name_group_folders
+from stablerule.shifts.splits.saving import count_lost_facts
 
 BIASES = (0.0, 0.3, 0.5, 0.9, 1.0)
 TOWNS = Dataset.from_names(
@@ -39,7 +39,7 @@ def test_each_group_is_a_dataset_with_the_same_train() -> None:
         for name in ("train", "valid"):
             assert part.frame(name).equals(world.dataset.frame(name))
     assert sorted(asked) == sorted(world.dataset.frame("test").rows())
-    assert count_lost(split.manifest) == 0
+    assert count_lost_facts(split.manifest) == 0
     assert split.manifest["parameters"] == {"groups": 2}
 
 
@@ -51,7 +51,7 @@ def test_entities_that_only_another_group_asks_about_are_no_rivals() -> None:
 
 @given(st.lists(st.text(min_size=1, max_size=100), unique=True))
 def test_folder_names_are_safe_and_differ(names: list[str]) -> None:
-    folders = folder_names(names, "group-")
+    folders = name_group_folders(names, "group-")
     assert list(folders) == names
     assert len(set(folders.values())) == len(names)
     for folder in folders.values():
@@ -209,7 +209,7 @@ def test_the_graph_stays_and_the_examples_are_biased(bias: float) -> None:
     assert found["groups"] == [0, 1, 2]
     assert len(found["favoured"]) + len(found["left_whole"]) == len(np.unique(FAMILIES.train.relations))
     assert list(split.manifest["lost"]["facts"]) == ["not drawn for valid"]
-    assert count_lost(split.manifest) == len(FAMILIES.valid) - len(split.dataset.valid)
+    assert count_lost_facts(split.manifest) == len(FAMILIES.valid) - len(split.dataset.valid)
 
 
 def test_the_number_of_examples_is_the_same_at_every_bias() -> None:
@@ -225,7 +225,7 @@ def test_thinning_takes_the_other_facts_out_of_the_graph() -> None:
     assert whole.examples is not None
     assert thin.dataset.frame("train").equals(whole.dataset.vocabulary.decode(whole.examples))
     assert len(thin.dataset.valid) == len(FAMILIES.valid)
-    assert count_lost(thin.manifest) == len(FAMILIES.train) - len(thin.dataset.train)
+    assert count_lost_facts(thin.manifest) == len(FAMILIES.train) - len(thin.dataset.train)
     assert thin.manifest["parameters"] == {"bias": 1.0, "thinning": True}
 
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from stablerule import Dataset, Tabular, evaluate, households, load
 from stablerule.errors import InputError, OptionError
 from stablerule.shifts.splits import Split, split_inductive
-from stablerule.shifts.splits.inductive import _distance
-from stablerule.shifts.splits.manifest import count_lost
-from stablerule.shifts.splits.partition import grow_parts, share_by_chance
+from stablerule.shifts.splits.inductive import _measure_mix_distance, expect_kept_split_share, grow_split_parts
+from stablerule.shifts.splits.saving import count_lost_facts
 from tests.worlds import Fact, random_graph
 
 SHARES = st.sampled_from([(0.7, 0.1, 0.2), (0.4, 0.3, 0.3), (0.5, 0.0, 0.5)])
@@ -54,7 +53,7 @@ def test_parts_share_no_entity_and_every_fact_is_accounted_for(
     all_kept = [fact for sets in kept.values() for some in sets for fact in some]
     assert len(all_kept) == len(set(all_kept))
     assert set(all_kept) <= set(facts)
-    assert len(all_kept) + count_lost(split.manifest) == len(facts) + 2
+    assert len(all_kept) + count_lost_facts(split.manifest) == len(facts) + 2
     crossing = set(facts) - set(all_kept)
     place = {name: part for part, found in split.parts.items() for name in found.vocabulary.entities}
     # An entity that lost all its facts is in no part.
@@ -118,7 +117,7 @@ def test_grown_parts_have_their_sizes_and_hold_everybody(
     first = data.draw(st.integers(0, graph.n_entities))
     second = data.draw(st.integers(0, graph.n_entities - first))
     sizes = (graph.n_entities - first - second, first, second)
-    parts = grow_parts(graph, sizes, np.random.default_rng(world), regions)
+    parts = grow_split_parts(graph, sizes, np.random.default_rng(world), regions)
     assert tuple(np.bincount(parts, minlength=3)) == sizes
 
 
@@ -129,7 +128,7 @@ def test_the_share_by_chance_is_the_mean_over_random_parts() -> None:
     for _ in range(3000):
         parts = rng.permutation(np.repeat(np.arange(3), sizes))
         kept.append((parts[graph.fact_heads] == parts[graph.fact_tails]).mean())
-    assert np.mean(kept) == pytest.approx(share_by_chance(graph, sizes), abs=0.01)
+    assert np.mean(kept) == pytest.approx(expect_kept_split_share(graph, sizes), abs=0.01)
 
 
 def test_a_relation_with_no_facts_left_is_named() -> None:
@@ -155,7 +154,7 @@ def test_a_query_whose_relation_can_not_be_learned_stays_in_the_context() -> Non
     returned = split.manifest["found"]["returned_to_context"]["test"]
     assert returned > 0
     assert any(note.startswith(f"{returned} facts of test stay in its context") for note in split.manifest["notes"])
-    assert count_lost(split.manifest) == 0
+    assert count_lost_facts(split.manifest) == 0
 
 
 def test_parts_without_facts_or_queries_are_refused() -> None:
@@ -179,7 +178,7 @@ def test_regions_are_counted_from_1_on(regions: int) -> None:
 def test_the_relation_mix_is_0_where_it_is_the_same_and_1_where_nothing_is_in_common() -> None:
     for relations, expected in ((("r", "r"), 0.0), (("r", "s"), 1.0)):
         facts = Dataset.from_names("g", train=[("a", name, "b") for name in relations]).train
-        assert _distance(facts.take(np.array([0])), facts.take(np.array([len(facts) - 1]))) == expected
+        assert _measure_mix_distance(facts.take(np.array([0])), facts.take(np.array([len(facts) - 1]))) == expected
 
 
 @pytest.mark.parametrize("context", [0, 1, -0.1, 1.5, float("nan"), "much"])

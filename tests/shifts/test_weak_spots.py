@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stablerule import Dataset
-from stablerule.shifts.weak_spots import FEWEST, MOST_OF_A_KIND, WeakSpot, find_weak_spots, strongest_bodies
+from stablerule.shifts.weak_spots import FEWEST, MOST_OF_A_KIND, WeakSpot, find_weak_spots, name_strongest_bodies
 from tests.shifts.profiles import Words, made_profile
 
 FACTS = [("a", relation, "b") for relation in ("knows", "likes", "owns")]
@@ -37,7 +37,7 @@ def test_spots_are_below_the_mean_and_the_weakest_of_a_kind_comes_first() -> Non
 
 def test_the_strongest_body_is_the_most_trusted_that_fires() -> None:
     current, _ = made_profile(50, 0.5, np.random.default_rng(0), silent=0.2)
-    names = strongest_bodies(current, WORDS)
+    names = name_strongest_bodies(current, WORDS)
     for row, name in zip(current.fires.toarray(), names, strict=True):
         fired = np.flatnonzero(row)
         assert name == (f"body {fired[0]}" if len(fired) else "no body leads anywhere")

@@ -78,7 +78,7 @@ def test_the_experiments_are_listed_with_what_is_there(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "400")
     monkeypatch.setenv("STABLERULE_DATA", str(tmp_path))
-    monkeypatch.setattr("stablerule.datasets.loading.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("stablerule.datasets.loading.find_dataset_cache", lambda: tmp_path / "cache")
     assert run("experiment", "train-side", *ASKED).exit_code == 0
     assert len(read_cells(tmp_path / "results" / "train-side.jsonl")) == 2  # by default
     result = run("experiment", "list")

@@ -97,7 +97,7 @@ def test_a_missing_extra_is_told_before_any_work(tmp_path: Path, monkeypatch: py
     def worked(*_: object) -> None:
         raise AssertionError("it learned first")
 
-    monkeypatch.setattr("stablerule.shifts.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("stablerule.shifts.signatures.find_spec", lambda name: None)
     monkeypatch.setattr("stablerule.learning.popularity.Popularity.fit", worked)
     with pytest.raises(MissingExtra, match="shifts"):
         judge({"graph": "geography", "method": "popularity", "seed": 0}, tmp_path)

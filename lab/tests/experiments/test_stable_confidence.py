@@ -7,10 +7,10 @@ import pytest
 
 from stablerule import Dataset, Rule, RuleSet
 from stablerule.learning.extraction import rule_ids
-from stablerule.paths.examples import ExampleFacts
+from stablerule.paths.withheld import ExampleFacts
 from stablerule.reasoning.evidence_weights import Examples
 from stablerule.reasoning.scoring.evidence import COLUMNS
-from stablerule.rules.statistics import measure_rules
+from stablerule.rules.measuring import measure_rules
 from stablerule_lab.experiments.stable_confidence import GROUPS, entity_groups, stable_rules
 from stablerule_lab.experiments.train_side.weighted_evidence import _worst_group
 

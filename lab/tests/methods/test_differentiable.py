@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lab.tests.methods.plain_spreading import plain_loss, plain_scores, random_attention
 from stablerule import Dataset, Graph, Rule
 from stablerule.errors import OptionError
-from stablerule.paths.examples import ExampleFacts
+from stablerule.paths.withheld import ExampleFacts
 from stablerule.registry import load_model
 from stablerule_lab.methods.drum import DRUM, DRUMNetwork
 from stablerule_lab.methods.neural_lp import NeuralLP, NeuralLPNetwork

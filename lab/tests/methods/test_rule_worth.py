@@ -9,7 +9,7 @@ import pytest
 
 from stablerule import Graph, households
 from stablerule.graph.triples import Ids
-from stablerule.paths.examples import ExampleFacts
+from stablerule.paths.withheld import ExampleFacts
 from stablerule.reasoning.budget import Budget
 from stablerule.reasoning.scoring.theory import Theory
 from stablerule_lab.methods.rnnlogic import path_table, predictor, worth

@@ -14,12 +14,11 @@ from stablerule.cli.completion_files import BASE, FORMATS, Writer, check_names, 
 from stablerule.cli.completion_parts import Parts
 from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
 from stablerule.cli.output import errors, note, options_as_typed, plain
-from stablerule.errors import OptionError
+from stablerule.errors import OptionError, spell_count
 from stablerule.io import write_beside
 from stablerule.progress import progress_bar
 from stablerule.reasoning.completing import Completion, Wanted, best_facts
 from stablerule.reasoning.model_folder import NETWORK, RULES
-from stablerule.rules.scored import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +76,7 @@ def complete(
         raise
     count = _write_result(completion, parts, output, writer(output, opened.dataset.prefixes, base))
     parts.remove()
-    _say(f"{counted(count, 'new fact')}. Saved to {plain(str(output))}")
+    _say(f"{spell_count(count, 'new fact')}. Saved to {plain(str(output))}")
 
 
 def _complete_all(completion: Completion, parts: Parts) -> None:

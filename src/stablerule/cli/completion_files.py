@@ -12,10 +12,9 @@ from urllib.parse import quote
 import polars as pl
 
 from stablerule.cli.output import note
-from stablerule.errors import OptionError, WriteError
+from stablerule.errors import OptionError, WriteError, spell_count
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.rdf import Shortening
-from stablerule.rules.scored import counted
 
 if TYPE_CHECKING:
     from stablerule.graph import Vocabulary
@@ -96,7 +95,7 @@ def _write_ntriples(frames: Iterable[pl.DataFrame], stream: IO[bytes], names: Sh
             line = " ".join((spell(head, names, base), spell_iri(relation, names, base), spell(tail, names, base)))
             stream.write(f"{line} .\n".encode())
     if left_out:
-        note(f"Left out, because N-Triples can't hold it: {counted(left_out, 'fact')} with a literal as head.")
+        note(f"Left out, because N-Triples can't hold it: {spell_count(left_out, 'fact')} with a literal as head.")
 
 
 # What is allowed in an IRI besides its delimiters, RFC 3987 without what is rare.

@@ -12,7 +12,7 @@ import polars as pl
 
 from stablerule.errors import OptionError, ReadError, WriteError
 from stablerule.io import write_beside
-from stablerule.io.files import unwritable
+from stablerule.io.atomic import make_write_error
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,7 @@ class Parts:
         try:
             self.folder.mkdir()
         except OSError as error:
-            raise unwritable(self.folder, error) from error
+            raise make_write_error(self.folder, error) from error
         with write_beside(self.folder / IDENTITY) as temporary:
             temporary.write_text(json.dumps(identity, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

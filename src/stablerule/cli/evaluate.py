@@ -14,7 +14,7 @@ from stablerule.cli.places import check_file
 from stablerule.cli.reading import takes_data
 from stablerule.errors import OptionError
 from stablerule.evaluation import evaluate as judge
-from stablerule.evaluation.evaluating import GRAPHS
+from stablerule.evaluation.evaluate import GRAPHS
 from stablerule.evaluation.metrics import METRICS
 from stablerule.graph import SPLITS, Dataset
 from stablerule.io import write_beside

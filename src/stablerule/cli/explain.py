@@ -8,11 +8,10 @@ import typer
 
 from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
 from stablerule.cli.output import print_json, visible
-from stablerule.errors import OptionError
+from stablerule.errors import OptionError, spell_count
 from stablerule.reasoning.answers import number, say_facts
 from stablerule.reasoning.queries import encode_triples
 from stablerule.reasoning.whynot import why_not
-from stablerule.rules.scored import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +43,7 @@ def explain(
         shown = reasons[:top] if top else reasons
         _print(line for reason in shown for line in reason.lines())
         if len(shown) < len(reasons):
-            typer.echo(f"{counted(len(reasons) - len(shown), 'other rule')}; --top 0 shows all.", err=True)
+            typer.echo(f"{spell_count(len(reasons) - len(shown), 'other rule')}; --top 0 shows all.", err=True)
         _print(doubt.lines_above())
     else:
         _print(doubt.lines())

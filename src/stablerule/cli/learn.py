@@ -13,7 +13,7 @@ from stablerule.cli.output import errors, note, plain, print_table, table
 from stablerule.cli.reading import read_settings, takes_data
 from stablerule.errors import OptionError, WriteError
 from stablerule.graph import Dataset, Triples
-from stablerule.io import check_place
+from stablerule.io import check_output_folder
 from stablerule.learning import StableRule
 from stablerule.reasoning import Reasoner
 from stablerule.reasoning.budget import check_minutes
@@ -145,7 +145,7 @@ def _free_place(output: Path | None, *, resume: bool, overwrite: bool) -> Path:
             f"{output}: already exists. Choose another place, or --overwrite it."
             + (f" There is nothing to resume: no checkpoint at {_checkpoint_of(output)}." if resume else "")
         )
-    check_place(output, overwrite=True)
+    check_output_folder(output, overwrite=True)
     if resume and not begun:
         _say(f"No checkpoint at {plain(str(_checkpoint_of(output)))}: beginning at the beginning.")
     return output

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stablerule.errors import ReadError, UnknownName, WriteError
 from stablerule.graph import inverse_of
 from stablerule.io.files import open_bytes
-from stablerule.io.lines import decoded_line
+from stablerule.io.text import decode_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ def read_queries(path: Path, words: Vocabulary) -> Iterator[Query]:
     where, count = "standard input" if path == STDIN else path, 0
     with nullcontext(sys.stdin.buffer) if path == STDIN else open_bytes(path) as stream:
         for line, raw in enumerate(stream, 1):
-            text = decoded_line(raw, where, line)
+            text = decode_line(raw, where, line)
             is_comment = text.startswith(COMMENT) and text.split("\t")[0] not in words.entities
             if text.strip() and not is_comment:
                 count += 1

@@ -9,12 +9,11 @@ from typing import Annotated
 import typer
 
 from stablerule.cli.output import errors, plain
-from stablerule.errors import OptionError, UnknownRelation, closest, listed
+from stablerule.errors import OptionError, UnknownRelation, closest, listed, spell_count
 from stablerule.graph import INVERSE
 from stablerule.registry import load_model
 from stablerule.rules import RuleSet, read_rules
 from stablerule.rules.formats import FORMATS
-from stablerule.rules.scored import counted
 
 SORTS = ("score", "confidence", "support", "pca_confidence", "head_coverage")
 KINDS = ("chains", "constants", "all")
@@ -71,7 +70,7 @@ def rules(
     else:
         _print_for_machines(shown, format)
     if not len(shown):
-        _note(f"No rules as asked for, of {counted(len(found), 'rule')}.")
+        _note(f"No rules as asked for, of {spell_count(len(found), 'rule')}.")
     elif len(shown) < len(chosen):
         _note(f"{len(shown):,} of {len(chosen):,} rules; --top 0 prints all.")
 

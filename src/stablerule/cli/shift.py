@@ -15,10 +15,10 @@ from stablerule.errors import InputError, OptionError
 from stablerule.io import write_beside
 from stablerule.reasoning import RuleReasoner
 from stablerule.reports.rendering import need_jinja
-from stablerule.reports.shift_page import shift_page
+from stablerule.reports.shift_page import render_shift_page
 from stablerule.shifts import QuerySet, compare_queries, read_query_set
-from stablerule.shifts.comparing import FIGURES
 from stablerule.shifts.conditions import Condition
+from stablerule.shifts.report import FIGURES
 
 if TYPE_CHECKING:
     from stablerule.cli.model_graph import ModelOnGraph
@@ -83,7 +83,7 @@ def shift(
     found = report.to_json()
     if output is not None:
         with write_beside(output) as temporary:
-            temporary.write_text(shift_page(found), encoding="utf-8")
+            temporary.write_text(render_shift_page(found), encoding="utf-8")
     if json is not None and json != STDOUT:
         with write_beside(json) as temporary:
             temporary.write_text(to_text.dumps(found, indent=2) + "\n", encoding="utf-8")

@@ -22,7 +22,7 @@ from stablerule.shifts.splits import (
     split_test_side,
     split_train_side,
 )
-from stablerule.shifts.splits.manifest import WHOLE, count_lost
+from stablerule.shifts.splits.saving import WHOLE, count_lost_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -136,7 +136,7 @@ def _print_manifest(manifest: Mapping[str, Any]) -> None:
         numbers = (part[column] for column in ("entities", "relations", *SPLITS))
         rows.add_row("all" if name == WHOLE else plain(name), *(f"{number:,}" for number in numbers))
     print_table(rows)
-    facts, before = count_lost(manifest), sum(source[name] for name in SPLITS)
+    facts, before = count_lost_facts(manifest), sum(source[name] for name in SPLITS)
     _say(f"\nLost: {facts:,} of {before:,} facts{'' if facts else '.'}")
     for reason, of_them in lost["facts"].items():
         _say(f"  {of_them['facts']:,} {reason}: {_most(of_them['relations'])}")

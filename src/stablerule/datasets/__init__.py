@@ -2,10 +2,10 @@
 
 from stablerule.datasets.catalog import CATALOG, Counts, Entry
 from stablerule.datasets.description import Description, describe
-from stablerule.datasets.households import households
-from stablerule.datasets.loading import cache_folder, load, open_dataset
-from stablerule.datasets.newsroom import newsroom
-from stablerule.datasets.world import World
+from stablerule.datasets.loading import find_dataset_cache, load, open_dataset
+from stablerule.datasets.worlds.households import households
+from stablerule.datasets.worlds.making import World
+from stablerule.datasets.worlds.newsroom import newsroom
 
 __all__ = [
     "CATALOG",
@@ -13,8 +13,8 @@ __all__ = [
     "Description",
     "Entry",
     "World",
-    "cache_folder",
     "describe",
+    "find_dataset_cache",
     "households",
     "load",
     "newsroom",

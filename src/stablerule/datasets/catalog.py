@@ -52,7 +52,7 @@ class Entry:
 FACTS_AND_TRAIN = {"train": ("facts.txt", "train.txt"), "valid": ("valid.txt",), "test": ("test.txt",)}
 
 
-def _grail(name: str, counts: Counts, sha256: str) -> Entry:
+def _make_grail_entry(name: str, counts: Counts, sha256: str) -> Entry:
     family, version = name.split("_", 1)
     inductive = name.endswith("_ind")
     about = f"GraIL, to {'test' if inductive else 'learn'} on"
@@ -157,78 +157,78 @@ ENTRIES = (
         UNSTATED,
         f"{LEI}/Countries/Countries_S1",
     ),
-    _grail(
+    _make_grail_entry(
         "fb237_v1",
         Counts(1594, 180, 4245, 489, 492),
         "f246d663288920f1a31202738e61d94fad34fa9b92735f5cc45b751f09fa424f",
     ),
-    _grail(
+    _make_grail_entry(
         "fb237_v1_ind",
         Counts(1093, 142, 1993, 206, 205),
         "62e5d4ffc0201a730ec3bf0b97dadf38ae375da5a78131808345b52effcad07f",
     ),
-    _grail(
+    _make_grail_entry(
         "fb237_v2",
         Counts(2608, 200, 9739, 1166, 1180),
         "909f4ae9e167e74a4b7a7b563731476a22a81a50a5585b2cf6273e7d797ad4ce",
     ),
-    _grail(
+    _make_grail_entry(
         "fb237_v2_ind",
         Counts(1660, 172, 4145, 469, 478),
         "ef49ef017ca018455978267f6ea6cae7538942622844fb618f4f6941cb11b5c2",
     ),
-    _grail(
+    _make_grail_entry(
         "fb237_v3",
         Counts(3668, 215, 17986, 2194, 2214),
         "09224f56bbb996604ad379449d8072129eed832fda490b0fa657356bcc417d6a",
     ),
-    _grail(
+    _make_grail_entry(
         "fb237_v3_ind",
         Counts(2501, 183, 7406, 866, 865),
         "dca51e7b8c7dc6ecce0c3611235172e7e47bec04d6ebf14681e6256b31a4697b",
     ),
-    _grail(
+    _make_grail_entry(
         "fb237_v4",
         Counts(4707, 219, 27203, 3352, 3361),
         "fab8858126f147ac86d3472e2701a83fdef5a64384448841bcf6863fc09aa975",
     ),
-    _grail(
+    _make_grail_entry(
         "fb237_v4_ind",
         Counts(3051, 200, 11714, 1416, 1424),
         "8ddedd77eff6705f05afaa0193fa8e8e2eabb6631b58346d1ff693b9f0326484",
     ),
-    _grail(
+    _make_grail_entry(
         "wn18rr_v1", Counts(2746, 9, 5410, 630, 638), "8959bef0ac86dd4e3d89b54ca33dd842ac162875b641837c07ee66b089e89172"
     ),
-    _grail(
+    _make_grail_entry(
         "wn18rr_v1_ind",
         Counts(922, 8, 1618, 185, 188),
         "afc23e65f9f7e8ec4bef4d6ed254d06b59f90499ae7eab2907a84235539ee9eb",
     ),
-    _grail(
+    _make_grail_entry(
         "wn18rr_v2",
         Counts(6954, 10, 15262, 1838, 1868),
         "03a7d893363b4a805e18571b32527834afaeaf79b4bb7a3d873de1b36cbdadf1",
     ),
-    _grail(
+    _make_grail_entry(
         "wn18rr_v2_ind",
         Counts(2757, 10, 4011, 411, 441),
         "bb4420100efe52423a500150ea0fd8db210289d4f10317e5a9bf09413d001e5f",
     ),
-    _grail(
+    _make_grail_entry(
         "wn18rr_v3",
         Counts(12078, 11, 25901, 3097, 3152),
         "71fe7ac945f6b6700abbceea98757f9eef7ec5c8d31731e54247bcf8c0d5e8b1",
     ),
-    _grail(
+    _make_grail_entry(
         "wn18rr_v3_ind",
         Counts(5084, 11, 6327, 538, 605),
         "6ce07dfaf1b278e39f6e346c85fa224fb4fdffa5c849aa3e994d6cca3d1957f0",
     ),
-    _grail(
+    _make_grail_entry(
         "wn18rr_v4", Counts(3861, 9, 7940, 934, 968), "457282a95167c7c84d4214d4702769e38383f0aed5d223f1463c04ec1418803c"
     ),
-    _grail(
+    _make_grail_entry(
         "wn18rr_v4_ind",
         Counts(7084, 9, 12334, 1394, 1429),
         "c0ce713ee9ea42afdbfccdf32744be299eb051d8bf75e25222f59d801df03cb2",
@@ -238,7 +238,7 @@ ENTRIES = (
 CATALOG = {entry.name: entry for entry in ENTRIES}
 
 
-def find(name: str) -> Entry:
+def find_catalog_entry(name: str) -> Entry:
     """Return the row of a dataset; an unknown name is an error that says the closest ones."""
     entry = CATALOG.get(name.lower())
     if entry is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.paths import count_within
+from stablerule.paths import count_pairs_within
 from stablerule.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -77,17 +77,17 @@ def describe(dataset: Dataset, *, relations: int = 10) -> Description:
             without_facts=int((degrees == 0).sum()),
         ),
         frequent_relations=[(vocabulary.relation_name(r), int(counts[r])) for r in frequent],
-        reach=_reach(dataset),
+        reach=_measure_dataset_reach(dataset),
         graph_bytes=graph.nbytes,
         sha256=dataset.sha256,
     )
 
 
-def _reach(dataset: Dataset) -> Reach | None:
+def _measure_dataset_reach(dataset: Dataset) -> Reach | None:
     for split in ("test", "valid"):
         triples = dataset.split(split)
         if len(triples):
             with progress_bar("measuring reach", len(triples)) as advance:
-                within = count_within(dataset.graph, triples, progress=advance)
+                within = count_pairs_within(dataset.graph, triples, progress=advance)
             return Reach(split, len(triples), {steps: count / len(triples) for steps, count in within.items()})
     return None

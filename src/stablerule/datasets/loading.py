@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from platformdirs import user_cache_path
 
 from stablerule.datasets import catalog
-from stablerule.datasets.fetching import fetch
+from stablerule.datasets.fetching import download_file
 from stablerule.errors import FetchError, InputError, ReadError, WriteError
 from stablerule.graph import SPLITS, Dataset
 from stablerule.io import folder_beside, read_dataset
-from stablerule.io.files import kind_of
+from stablerule.io.files import find_path_kind
 from stablerule.io.reading import read_streams
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ def open_dataset(data: str | Path, **options: Any) -> Dataset:
                 f"For a file of that name write ./{text}"
             )
         return replace(load(text), source=text.lower())
-    if isinstance(data, Path) or os.sep in text or Path(text).suffix or kind_of(Path(text)):
+    if isinstance(data, Path) or os.sep in text or Path(text).suffix or find_path_kind(Path(text)):
         return replace(read_dataset(data, **options), source=str(Path(data).resolve()), reading=options)
-    catalog.find(text)
+    catalog.find_catalog_entry(text)
     raise AssertionError("unreachable: find raises for names that are not in the catalog")
 
 
@@ -56,73 +56,73 @@ def load(name: str) -> Dataset:
     >>> load("geography").vocabulary.entity_name(0) != ""
     True
     """
-    entry = catalog.find(name)
+    entry = catalog.find_catalog_entry(name)
     if entry.embedded:
-        return _embedded(entry)
-    dataset = _from_your_folder(entry) or _from_cache(entry)
-    return dataset if dataset is not None else _download(entry)
+        return _load_embedded_dataset(entry)
+    dataset = _load_dataset_from_your_folder(entry) or _load_dataset_from_cache(entry)
+    return dataset if dataset is not None else _download_dataset(entry)
 
 
-def is_at_hand(name: str) -> bool:
+def is_dataset_at_hand(name: str) -> bool:
     """Tell whether a dataset of the catalog is in the package, in your folder or in the cache: `load` fetches others.
 
-    >>> is_at_hand("geography")
+    >>> is_dataset_at_hand("geography")
     True
     """
-    entry = catalog.find(name)
-    places = [cache_folder() / entry.name]
+    entry = catalog.find_catalog_entry(name)
+    places = [find_dataset_cache() / entry.name]
     if own := os.environ.get(VARIABLE):
         places += [Path(own) / f"{entry.name}.tar.xz", Path(own) / entry.name]
-    return entry.embedded or any(kind_of(place) for place in places)
+    return entry.embedded or any(find_path_kind(place) for place in places)
 
 
-def cache_folder() -> Path:
+def find_dataset_cache() -> Path:
     """Return the folder in which downloaded datasets are kept."""
     return user_cache_path("stablerule") / "datasets"
 
 
-def _embedded(entry: Entry) -> Dataset:
+def _load_embedded_dataset(entry: Entry) -> Dataset:
     with as_file(files("stablerule.datasets") / entry.name) as folder:
-        return _checked(read_dataset(folder, name=entry.name, comment=None), entry, str(folder))
+        return _check_against_catalog(read_dataset(folder, name=entry.name, comment=None), entry, str(folder))
 
 
-def _from_your_folder(entry: Entry) -> Dataset | None:
+def _load_dataset_from_your_folder(entry: Entry) -> Dataset | None:
     place = os.environ.get(VARIABLE)
     if not place:
         return None
-    if kind_of(Path(place)) != "folder":
+    if find_path_kind(Path(place)) != "folder":
         raise ReadError(f"the variable {VARIABLE} must name a folder, and this is none.", path=place)
     archive, folder = Path(place) / f"{entry.name}.tar.xz", Path(place) / entry.name
-    if kind_of(archive) == "file":
-        return _checked(_read_archive(archive, entry.name), entry, str(archive))
-    if kind_of(folder) == "folder":
-        return _checked(read_dataset(folder, name=entry.name, comment=None), entry, str(folder))
+    if find_path_kind(archive) == "file":
+        return _check_against_catalog(_read_dataset_archive(archive, entry.name), entry, str(archive))
+    if find_path_kind(folder) == "folder":
+        return _check_against_catalog(read_dataset(folder, name=entry.name, comment=None), entry, str(folder))
     return None
 
 
-def _from_cache(entry: Entry) -> Dataset | None:
-    folder = cache_folder() / entry.name
-    if kind_of(folder) != "folder":
+def _load_dataset_from_cache(entry: Entry) -> Dataset | None:
+    folder = find_dataset_cache() / entry.name
+    if find_path_kind(folder) != "folder":
         return None
-    return _checked(read_dataset(folder, name=entry.name, comment=None), entry, str(folder))
+    return _check_against_catalog(read_dataset(folder, name=entry.name, comment=None), entry, str(folder))
 
 
-def _download(entry: Entry) -> Dataset:
+def _download_dataset(entry: Entry) -> Dataset:
     where = (
         f"Put {entry.name}.tar.xz, or a folder {entry.name} with train.txt, valid.txt and test.txt, into a folder and "
-        f"name that folder in the variable {VARIABLE}; or put the folder {entry.name} into {cache_folder()}."
+        f"name that folder in the variable {VARIABLE}; or put the folder {entry.name} into {find_dataset_cache()}."
     )
     if entry.address is None:
         raise FetchError(f"{entry.name} has no public address. {where}")
-    target = cache_folder() / entry.name
+    target = find_dataset_cache() / entry.name
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with folder_beside(target) as temporary:
             for split, names in entry.files.items():
                 for name in names:
-                    fetch(f"{entry.address}/{name}", temporary / f"{split}.txt")
-            dataset = _read_fetched(temporary, entry)
-            return _checked(dataset, entry, entry.address)
+                    download_file(f"{entry.address}/{name}", temporary / f"{split}.txt")
+            dataset = _read_fetched_dataset(temporary, entry)
+            return _check_against_catalog(dataset, entry, entry.address)
     except OSError as error:
         raise FetchError(
             f"{entry.name} can't be kept in {target.parent} ({error.strerror or error}). {where}"
@@ -131,7 +131,7 @@ def _download(entry: Entry) -> Dataset:
         raise FetchError(f"{error} {where}") from error
 
 
-def _read_fetched(folder: Path, entry: Entry) -> Dataset:
+def _read_fetched_dataset(folder: Path, entry: Entry) -> Dataset:
     try:
         return read_dataset(folder, name=entry.name, comment=None)
     except ReadError as error:
@@ -141,7 +141,7 @@ def _read_fetched(folder: Path, entry: Entry) -> Dataset:
         raise FetchError(f"{entry.address}: what came is not {entry.name} ({file}{line}: {error.problem})") from error
 
 
-def _read_archive(path: Path, name: str) -> Dataset:
+def _read_dataset_archive(path: Path, name: str) -> Dataset:
     try:
         with tarfile.open(path, "r:xz") as archive:
             # `tar -c .` writes ./NAME/train.txt
@@ -161,7 +161,7 @@ def _read_archive(path: Path, name: str) -> Dataset:
         raise ReadError(f"a damaged archive ({error}). Copy or download it again.", path=path) from error
 
 
-def _checked(dataset: Dataset, entry: Entry, where: str) -> Dataset:
+def _check_against_catalog(dataset: Dataset, entry: Entry, where: str) -> Dataset:
     """Hold a dataset against its row of the catalog."""
     found = catalog.Counts(
         len(dataset.vocabulary.entities),

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.evaluation.groups import GroupFigures, by_numbers, group_intervals, spread_by_chance
-from stablerule.evaluation.metrics import METRICS, Figures, by_kind, metric_values, overall
+from stablerule.evaluation.groups import (
+    GroupFigures,
+    make_group_sort_key,
+    measure_chance_spread,
+    measure_group_intervals,
+)
+from stablerule.evaluation.metrics import METRICS, Figures, average_metrics, average_metrics_by_kind, compute_metrics
 from stablerule.reasoning.ranks import FORMS
 
 if TYPE_CHECKING:
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stablerule.evaluation.bootstrap import Resampling
+    from stablerule.evaluation.intervals import Resampling
     from stablerule.graph import Triples, Vocabulary
     from stablerule.reasoning.ranks import Ranks, Ties
 
@@ -72,39 +77,39 @@ class Evaluation:
 
     def figures(self, ties: Ties = "realistic") -> Figures:
         """Return the figures over all queries."""
-        return overall(self._values(ties), self.ranks.covered)
+        return average_metrics(self._compute_metrics(ties), self.ranks.covered)
 
     def by_direction(self, ties: Ties = "realistic") -> dict[str, Figures]:
         """Figures where the tail is asked for, (h, r, ?), and where the head is, (?, r, t)."""
         is_inverse = self.queries.relations >= len(self.vocabulary.relations)
-        return self._by(is_inverse.astype(np.int64), DIRECTIONS, ties)
+        return self._figures_by_kind(is_inverse.astype(np.int64), DIRECTIONS, ties)
 
     def by_relation(self, ties: Ties = "realistic") -> dict[str, Figures]:
         """Figures for each relation, both directions together."""
         names = list(self.vocabulary.relations)
-        return self._by(self.queries.relations % len(names), names, ties)
+        return self._figures_by_kind(self.queries.relations % len(names), names, ties)
 
     def by_degree(self, ties: Ties = "realistic") -> dict[str, Figures]:
         """Figures by the number of facts at the query's entity in the graph that answers."""
-        return self._by(np.searchsorted(DEGREES, self.degrees), DEGREE_NAMES, ties)
+        return self._figures_by_kind(np.searchsorted(DEGREES, self.degrees), DEGREE_NAMES, ties)
 
     def by_group(self, ties: Ties = "realistic") -> GroupFigures | None:
         """Figures for each group and over groups; None where there are no groups."""
         if self.groups is None:
             return None
-        names, values = sorted(set(self.groups), key=by_numbers), self._values(ties)
+        names, values = sorted(set(self.groups), key=make_group_sort_key), self._compute_metrics(ties)
         places = {name: place for place, name in enumerate(names)}
         kinds = np.array([places[name] for name in self.groups], np.int64)
         facts = self.n // 2  # the second half asks for the heads of the same facts
         return GroupFigures(
-            self._by(kinds, names, ties),
-            group_intervals(names, values, kinds, self.resampling),
-            spread_by_chance((values[:facts] + values[facts:]) / 2, kinds[:facts], self.resampling.seed),
+            self._figures_by_kind(kinds, names, ties),
+            measure_group_intervals(names, values, kinds, self.resampling),
+            measure_chance_spread((values[:facts] + values[facts:]) / 2, kinds[:facts], self.resampling.seed),
         )
 
     def intervals(self, ties: Ties = "realistic") -> dict[str, tuple[float, float]]:
         """Bootstrap interval of each metric, over queries."""
-        low, high = self.resampling.interval(self.resampling.means(self._values(ties)))
+        low, high = self.resampling.interval(self.resampling.means(self._compute_metrics(ties)))
         return {metric: (float(a), float(b)) for metric, a, b in zip(METRICS, low, high, strict=True)}
 
     def to_json(self, ties: Ties = "realistic") -> dict[str, Any]:
@@ -113,9 +118,9 @@ class Evaluation:
         return {
             **self.figures(ties).metrics,
             "forms": {form: self.figures(form).metrics for form in FORMS},
-            "directions": _rows(self.by_direction(ties)),
-            "relations": _rows(self.by_relation(ties)),
-            "degrees": _rows(self.by_degree(ties)),
+            "directions": _list_figures(self.by_direction(ties)),
+            "relations": _list_figures(self.by_relation(ties)),
+            "degrees": _list_figures(self.by_degree(ties)),
             "groups": groups.to_json() if groups else None,
             "coverage": self.coverage,
             "no_candidate": self.no_candidate,
@@ -128,16 +133,16 @@ class Evaluation:
             "model": self.model,
         }
 
-    def _values(self, ties: Ties) -> NDArray[np.float64]:
-        return metric_values(self.ranks.form(ties))
+    def _compute_metrics(self, ties: Ties) -> NDArray[np.float64]:
+        return compute_metrics(self.ranks.form(ties))
 
-    def _by(self, kinds: NDArray[np.integer[Any]], names: Sequence[str], ties: Ties) -> dict[str, Figures]:
-        return by_kind(kinds, names, self._values(ties), self.ranks.covered)
+    def _figures_by_kind(self, kinds: NDArray[np.integer[Any]], names: Sequence[str], ties: Ties) -> dict[str, Figures]:
+        return average_metrics_by_kind(kinds, names, self._compute_metrics(ties), self.ranks.covered)
 
     def __repr__(self) -> str:
         metrics = ", ".join(f"{name} {value:.3f}" for name, value in self.figures().metrics.items())
         return f"Evaluation({self.data['name']!r}, {self.options['split']}, {self.n:,} queries, {metrics})"
 
 
-def _rows(figures: dict[str, Figures]) -> dict[str, Any]:
+def _list_figures(figures: dict[str, Figures]) -> dict[str, Any]:
     return {name: row.to_json() for name, row in figures.items()}

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stablerule.evaluation.bootstrap import Resampling
+    from stablerule.evaluation.intervals import Resampling
 
 DEALS = 500  # random groupings, to see what spread they have
 BEYOND = 0.95
 
 
-def by_numbers(name: str) -> list[str | int]:
+def make_group_sort_key(name: str) -> list[str | int]:
     """What names of groups are sorted by: numbers in them count as numbers.
 
-    >>> sorted(["degree 10 to 1,200", "degree 2", "degree 3 to 9"], key=by_numbers)
+    >>> sorted(["degree 10 to 1,200", "degree 2", "degree 3 to 9"], key=make_group_sort_key)
     ['degree 2', 'degree 3 to 9', 'degree 10 to 1,200']
     """
     parts = re.split(r"([0-9][0-9,]*)", name)  # text and numbers take turns
@@ -95,14 +95,14 @@ class GroupFigures:
         }
 
 
-def spread_by_chance(
+def measure_chance_spread(
     values: NDArray[np.float64], groups: NDArray[np.int64], seed: int, deals: int = DEALS
 ) -> dict[str, ByChance]:
     """Deal facts out at random to groups of the same sizes, many times: what deviation over groups do they have.
 
     values: (n, 4), what each fact adds to each metric, the mean of its queries; groups: (n,).
 
-    >>> found = spread_by_chance(np.ones((10, 4)), np.arange(10) % 2, seed=0)
+    >>> found = measure_chance_spread(np.ones((10, 4)), np.arange(10) % 2, seed=0)
     >>> found["mrr"]
     ByChance(mean=0.0, high=0.0)
     """
@@ -120,7 +120,7 @@ def spread_by_chance(
     }
 
 
-def group_intervals(
+def measure_group_intervals(
     names: list[str], values: NDArray[np.float64], groups: NDArray[np.int64], resampling: Resampling
 ) -> dict[str, dict[str, tuple[float, float]]]:
     """Bootstrap interval of each metric in each group. values: (n, 4), of each query; groups: (n,), places in names."""

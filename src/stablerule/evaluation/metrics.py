@@ -42,27 +42,29 @@ class Figures:
         return {"n": self.n, **self.metrics, "coverage": self.coverage}
 
 
-def metric_values(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+def compute_metrics(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks (n,) -> what each query adds to each metric (n, 4), in the order of METRICS.
 
-    >>> metric_values(np.array([1.0, 3.5]))
+    >>> compute_metrics(np.array([1.0, 3.5]))
     array([[1.        , 1.        , 1.        , 1.        ],
            [0.28571429, 0.        , 0.        , 1.        ]])
     """
     return np.stack([1.0 / ranks, *(ranks <= k for k in HITS)], axis=1)
 
 
-def overall(values: NDArray[np.float64], covered: NDArray[np.bool_]) -> Figures:
+def average_metrics(values: NDArray[np.float64], covered: NDArray[np.bool_]) -> Figures:
     """Mean over all queries, (n, 4) and (n,); there must be at least one."""
     metrics = dict(zip(METRICS, values.mean(0).tolist(), strict=True))
     return Figures(len(values), metrics, float(covered.mean()))
 
 
-def by_kind(
+def average_metrics_by_kind(
     kinds: NDArray[np.integer[Any]], names: Sequence[str], values: NDArray[np.float64], covered: NDArray[np.bool_]
 ) -> dict[str, Figures]:
     """Mean over the queries of each kind; kinds (n,) are places in `names`. A kind without queries is left out."""
     order = np.argsort(kinds, kind="stable")
     present, starts = np.unique(kinds[order], return_index=True)
     parts = np.split(order, starts[1:])
-    return {names[kind]: overall(values[part], covered[part]) for kind, part in zip(present, parts, strict=True)}
+    return {
+        names[kind]: average_metrics(values[part], covered[part]) for kind, part in zip(present, parts, strict=True)
+    }

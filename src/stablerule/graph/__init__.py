@@ -3,11 +3,10 @@
 from stablerule.graph.checks import Finding, check
 from stablerule.graph.dataset import SPLITS, Dataset
 from stablerule.graph.graph import Adjacency, Graph, Stepped
-from stablerule.graph.interning import Interner
 from stablerule.graph.names import Names
 from stablerule.graph.splitting import split_triples
 from stablerule.graph.triples import Triples
-from stablerule.graph.vocabulary import INVERSE, Vocabulary, inverse_of
+from stablerule.graph.vocabulary import INVERSE, Interner, Vocabulary, inverse_of
 
 __all__ = [
     "INVERSE",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from stablerule.errors import spell_count
 from stablerule.graph.graph import Graph
 from stablerule.graph.triples import Triples
 from stablerule.graph.twins import SERIOUS_SHARE, Kind, Twins, find_twins
@@ -52,7 +53,7 @@ def check(dataset: Dataset) -> list[Finding]:
     return sorted(findings, key=lambda finding: order.index(finding.severity))
 
 
-def _same_fact_in_two_splits(dataset: Dataset) -> Iterator[Finding]:
+def _check_facts_in_two_splits(dataset: Dataset) -> Iterator[Finding]:
     train, valid = dataset.graph, Graph.build(dataset.valid, dataset.vocabulary)
     held_out, test = dataset.valid.distinct(), dataset.test.distinct()
     found = Triples.concat(
@@ -63,20 +64,20 @@ def _same_fact_in_two_splits(dataset: Dataset) -> Iterator[Finding]:
             "same_fact_in_two_splits",
             "serious",
             len(found),
-            f"{_counted(len(found), 'fact')} of valid or test in another split as well",
-            _fact(dataset, found),
+            f"{spell_count(len(found), 'fact')} of valid or test in another split as well",
+            _spell_first_fact(dataset, found),
             "Remove them from all splits but one: a model that has seen the answer is not tested.",
         )
 
 
-def _twins(dataset: Dataset) -> Iterator[Finding]:
+def _check_twin_relations(dataset: Dataset) -> Iterator[Finding]:
     """Inverse twins, near-copies and symmetric relations, by how many test facts they give away."""
     for kind, twins in find_twins(dataset).items():
         if len(twins.couples):
-            yield _told_by(dataset, kind, twins)
+            yield _describe_twin_relations(dataset, kind, twins)
 
 
-def _told_by(dataset: Dataset, kind: Kind, twins: Twins) -> Finding:
+def _describe_twin_relations(dataset: Dataset, kind: Kind, twins: Twins) -> Finding:
     vocabulary, relations = dataset.vocabulary, len(dataset.vocabulary.relations)
     couples, told = twins.couples, len(twins.given_away)
     share = told / max(1, len(dataset.test))
@@ -89,15 +90,17 @@ def _told_by(dataset: Dataset, kind: Kind, twins: Twins) -> Finding:
     )
     match kind:
         case "inverse_twins":
-            what = f"{_counted(len(couples), 'couple')} of relations that say the same in opposite directions{in_test}"
+            what = (
+                f"{spell_count(len(couples), 'couple')} of relations that say the same in opposite directions{in_test}"
+            )
             example = f"{pair[0]} and {pair[1]}: {first['shared']:,} facts both ways round"
             advice = "Keep one relation of each couple, or take the facts out of test whose pair is linked in train."
         case "near_copies":
-            what = f"{_counted(len(couples), 'couple')} of relations that are near-copies of each other{in_test}"
+            what = f"{spell_count(len(couples), 'couple')} of relations that are near-copies of each other{in_test}"
             example = f"{pair[0]} and {pair[1]}: {first['shared']:,} facts in common"
             advice = "Merge the two, or take the facts out of test whose pair is linked in train."
         case "symmetric_relations":
-            what = f"{_counted(len(couples), 'symmetric relation')}{in_test}"
+            what = f"{spell_count(len(couples), 'symmetric relation')}{in_test}"
             example = f"{pair[0]}: {first['share_of_relation']:.0%} of its facts hold both ways round"
             advice = (
                 "A rule of length 1 answers those: judge a model by what it adds, or keep both directions together."
@@ -109,7 +112,7 @@ def _told_by(dataset: Dataset, kind: Kind, twins: Twins) -> Finding:
     return Finding(kind, severity, told or len(couples), what, example, advice)
 
 
-def _duplicates(dataset: Dataset) -> Iterator[Finding]:
+def _check_repeated_facts(dataset: Dataset) -> Iterator[Finding]:
     for name, triples in dataset.splits.items():
         distinct = triples.distinct()
         if len(distinct) < len(triples):
@@ -118,13 +121,13 @@ def _duplicates(dataset: Dataset) -> Iterator[Finding]:
                 "duplicates",
                 "warning",
                 len(triples) - len(distinct),
-                f"{_counted(len(triples) - len(distinct), 'repeated fact')} in {name}",
-                _fact(dataset, Triples(rows[counts > 1])),
+                f"{spell_count(len(triples) - len(distinct), 'repeated fact')} in {name}",
+                _spell_first_fact(dataset, Triples(rows[counts > 1])),
                 "Nothing in train: they count once. In valid and test they count twice in every mean: remove them.",
             )
 
 
-def _unseen(dataset: Dataset) -> Iterator[Finding]:
+def _check_unseen_names(dataset: Dataset) -> Iterator[Finding]:
     vocabulary = dataset.vocabulary
     seen_entities, seen_relations = np.zeros(len(vocabulary.entities), bool), np.zeros(len(vocabulary.relations), bool)
     seen_entities[dataset.train.heads] = seen_entities[dataset.train.tails] = True
@@ -134,11 +137,12 @@ def _unseen(dataset: Dataset) -> Iterator[Finding]:
         ids = np.unique(triples.rows[new][:, [0, 2]])
         ids = ids[~seen_entities[ids]]
         if len(ids):
+            facts = spell_count(int(new.sum()), "fact")
             yield Finding(
                 "unseen_entities",
                 "warning",
                 int(new.sum()),
-                f"{_counted(int(new.sum()), 'fact')} of {name} about entities that train does not have ({len(ids):,})",
+                f"{facts} of {name} about entities that train does not have ({len(ids):,})",
                 vocabulary.entity_name(int(ids[0])),
                 "Expect no answer there from embeddings; rules need facts about them (pass a graph that has some).",
             )
@@ -149,13 +153,13 @@ def _unseen(dataset: Dataset) -> Iterator[Finding]:
                 "unseen_relations",
                 "warning",
                 int(unknown.sum()),
-                f"{_counted(int(unknown.sum()), 'fact')} of {name} with a relation that train does not have",
+                f"{spell_count(int(unknown.sum()), 'fact')} of {name} with a relation that train does not have",
                 relation,
                 "Nothing can be learned about it: move some of its facts to train, or leave it out.",
             )
 
 
-def _self_loops(dataset: Dataset) -> Iterator[Finding]:
+def _check_self_loops(dataset: Dataset) -> Iterator[Finding]:
     everything = dataset.everything
     loops = everything.take(everything.heads == everything.tails)
     if len(loops):
@@ -163,13 +167,13 @@ def _self_loops(dataset: Dataset) -> Iterator[Finding]:
             "self_loops",
             "note",
             len(loops),
-            f"{_counted(len(loops), 'fact')} from an entity to itself",
-            _fact(dataset, loops),
+            f"{spell_count(len(loops), 'fact')} from an entity to itself",
+            _spell_first_fact(dataset, loops),
             "No path with distinct entities leads there: rules don't predict them. Remove them if they mean nothing.",
         )
 
 
-def _names(dataset: Dataset) -> Iterator[Finding]:
+def _check_entity_and_relation_names(dataset: Dataset) -> Iterator[Finding]:
     for what, names in (("entity", dataset.vocabulary.entities), ("relation", dataset.vocabulary.relations)):
         table = names.table
         spaced = table.filter(table != table.str.strip_chars())
@@ -178,7 +182,7 @@ def _names(dataset: Dataset) -> Iterator[Finding]:
                 "whitespace_names",
                 "warning",
                 len(spaced),
-                f"{_counted(len(spaced), f'{what} name')} with white space at the beginning or the end",
+                f"{spell_count(len(spaced), f'{what} name')} with white space at the beginning or the end",
                 repr(spaced[0]),
                 "The same thing may be there twice, with and without: strip the names.",
             )
@@ -188,13 +192,13 @@ def _names(dataset: Dataset) -> Iterator[Finding]:
                 "short_names",
                 "warning",
                 len(short),
-                f"{_counted(len(short), f'{what} name')} of one character",
+                f"{spell_count(len(short), f'{what} name')} of one character",
                 repr(short[0]),
                 "Look whether the right columns were read; otherwise nothing.",
             )
 
 
-def _single_fact_relations(dataset: Dataset) -> Iterator[Finding]:
+def _check_single_fact_relations(dataset: Dataset) -> Iterator[Finding]:
     counts = np.bincount(dataset.train.distinct().relations, minlength=len(dataset.vocabulary.relations))
     single = np.flatnonzero(counts == 1)
     if len(single):
@@ -202,27 +206,23 @@ def _single_fact_relations(dataset: Dataset) -> Iterator[Finding]:
             "single_fact_relations",
             "note",
             len(single),
-            f"{_counted(len(single), 'relation')} with a single fact in train",
+            f"{spell_count(len(single), 'relation')} with a single fact in train",
             dataset.vocabulary.relation_name(int(single[0])),
             "No rule can be trusted on one fact: merge them with others, or expect nothing.",
         )
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def _fact(dataset: Dataset, triples: Triples) -> str:
+def _spell_first_fact(dataset: Dataset, triples: Triples) -> str:
     head, relation, tail = dataset.vocabulary.decode(triples.take(np.array([0]))).row(0)[:3]
     return f"{head} {relation} {tail}"
 
 
 CHECKS = (
-    _same_fact_in_two_splits,
-    _twins,
-    _duplicates,
-    _unseen,
-    _self_loops,
-    _names,
-    _single_fact_relations,
+    _check_facts_in_two_splits,
+    _check_twin_relations,
+    _check_repeated_facts,
+    _check_unseen_names,
+    _check_self_loops,
+    _check_entity_and_relation_names,
+    _check_single_fact_relations,
 )

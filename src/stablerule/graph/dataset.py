@@ -11,9 +11,9 @@ import polars as pl
 
 from stablerule.errors import InputError, OptionError
 from stablerule.graph.graph import Graph
-from stablerule.graph.interning import Interner
-from stablerule.graph.packing import sort_distinct
+from stablerule.graph.packing import sort_distinct_triples
 from stablerule.graph.triples import Triples
+from stablerule.graph.vocabulary import Interner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -99,7 +99,7 @@ class Dataset:
         """A hash of the facts by name and split, whatever their order, repetition and file format."""
         digest = self.vocabulary.digest()
         for part in self.splits.values():
-            facts = part.rows[sort_distinct(part.relations, part.heads, part.tails).first]
+            facts = part.rows[sort_distinct_triples(part.relations, part.heads, part.tails).first]
             digest.update(np.int64(len(facts)).astype("<i8").tobytes())
             digest.update(facts.astype("<i4").tobytes())
         return digest.hexdigest()

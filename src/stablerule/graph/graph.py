@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from stablerule.errors import InputError, ReadError
-from stablerule.graph.packing import Packing, sort_rows
-from stablerule.graph.steps import Steps, build_steps
+from stablerule.graph.packing import Packing, sort_triples
+from stablerule.graph.steps import Steps, build_graph_steps
 from stablerule.graph.triples import Ids, Offsets, Triples, read_only
 from stablerule.graph.vocabulary import TABLES, Vocabulary
 
@@ -92,24 +92,24 @@ class Graph:
     def build(cls, triples: Triples, vocabulary: Vocabulary, name: str = "graph") -> Graph:
         """Sort the facts every way that is needed; repeated facts count once."""
         entities, relations = len(vocabulary.entities), len(vocabulary.relations)
-        _check_ids(triples, entities, relations)
-        labels, heads, tails = sort_rows(
+        _check_triple_ids(triples, entities, relations)
+        labels, heads, tails = sort_triples(
             triples.relations, triples.heads, triples.tails, (relations, entities, entities), distinct=True
         )
         # Each fact twice: as it is, and as its inverse.
         starts = np.concatenate([heads, tails])
         steps = np.concatenate([labels, labels + np.int32(relations)])
         ends = np.concatenate([tails, heads])
-        _, edge_relations, edge_tails = sort_rows(starts, steps, ends, (entities, 2 * relations, entities))
-        _, link_tails, link_relations = sort_rows(starts, ends, steps, (entities, entities, 2 * relations))
+        _, edge_relations, edge_tails = sort_triples(starts, steps, ends, (entities, 2 * relations, entities))
+        _, link_tails, link_relations = sort_triples(starts, ends, steps, (entities, entities, 2 * relations))
         return cls(
             vocabulary=vocabulary,
-            offsets=_offsets(starts, entities),
+            offsets=_find_edge_offsets(starts, entities),
             edge_relations=read_only(edge_relations),
             edge_tails=read_only(edge_tails),
             link_tails=read_only(link_tails),
             link_relations=read_only(link_relations),
-            fact_offsets=_offsets(labels, relations),
+            fact_offsets=_find_edge_offsets(labels, relations),
             fact_heads=read_only(heads),
             fact_tails=read_only(tails),
             name=name,
@@ -154,7 +154,7 @@ class Graph:
     def steps(self) -> Steps:
         """Where each relation leads from each entity."""
         heads = np.repeat(np.arange(self.n_entities, dtype=np.int32), self.degrees)
-        steps = build_steps(heads, self.edge_relations, self.edge_tails, self.n_entities, 2 * self.n_relations)
+        steps = build_graph_steps(heads, self.edge_relations, self.edge_tails, self.n_entities, 2 * self.n_relations)
         return Steps(*(read_only(array) for array in steps))
 
     @property
@@ -209,8 +209,8 @@ class Graph:
 
     def contains(self, triples: Triples) -> NDArray[np.bool_]:
         """Tell which of these triples are facts of the graph; (h, ~r, t) is one where (t, r, h) is."""
-        _check_ids(triples, self.n_entities, 2 * self.n_relations)
-        ours, theirs = self.triples, _without_inverses(triples, self.n_relations)
+        _check_triple_ids(triples, self.n_entities, 2 * self.n_relations)
+        ours, theirs = self.triples, _turn_inverse_triples(triples, self.n_relations)
         packing = Packing.of(self.n_relations, self.n_entities, self.n_entities)
         if not packing.fits:
             known = {tuple(row) for row in ours.rows.tolist()}
@@ -247,7 +247,7 @@ class Graph:
                 )
             arrays = {n: np.asarray(np.load(folder / f"{n}.npy", mmap_mode="r")) for n in DTYPES}
             graph = cls(vocabulary=Vocabulary.load(folder), name=str(index["name"]), **arrays)
-            _check_arrays(graph, index["arrays"])
+            _check_graph_arrays(graph, index["arrays"])
         except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             raise ReadError(f"not a saved graph, or a damaged one ({error}). Save it again.", path=folder) from error
         return graph
@@ -271,7 +271,7 @@ DTYPES = {
 FILES = frozenset({INDEX, *(f"{name}.npy" for name in DTYPES), *(f"{name}.arrow" for name in TABLES)})
 
 
-def _check_arrays(graph: Graph, lengths: dict[str, int]) -> None:
+def _check_graph_arrays(graph: Graph, lengths: dict[str, int]) -> None:
     """Refuse arrays of another type or length: a kernel would read beyond their end."""
     for name, array in graph.arrays.items():
         if array.dtype != DTYPES[name] or array.ndim != 1:
@@ -290,7 +290,7 @@ def _check_arrays(graph: Graph, lengths: dict[str, int]) -> None:
         raise ValueError("its arrays and names do not fit together")
 
 
-def _without_inverses(triples: Triples, relations: int) -> Triples:
+def _turn_inverse_triples(triples: Triples, relations: int) -> Triples:
     """Turn (h, ~r, t) into (t, r, h)."""
     inverse = triples.relations >= relations
     if not inverse.any():
@@ -301,7 +301,7 @@ def _without_inverses(triples: Triples, relations: int) -> Triples:
     return Triples(read_only(rows))
 
 
-def _check_ids(triples: Triples, entities: int, relations: int) -> None:
+def _check_triple_ids(triples: Triples, entities: int, relations: int) -> None:
     for what, ids, size in (
         ("head", triples.heads, entities),
         ("relation", triples.relations, relations),
@@ -312,7 +312,7 @@ def _check_ids(triples: Triples, entities: int, relations: int) -> None:
             raise InputError(f"A {what} id must be in 0..{size - 1}, got {bad}. Use the vocabulary of these triples.")
 
 
-def _offsets(ids: Ids, size: int) -> Offsets:
+def _find_edge_offsets(ids: Ids, size: int) -> Offsets:
     """(size + 1,): where the run of each id begins in the sorted order."""
     counts = np.bincount(ids, minlength=size)
     return read_only(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))

@@ -61,7 +61,7 @@ class Sorted:
         return self.order[self.new]
 
 
-def sort_distinct(a: Column, b: Column, c: Column) -> Sorted:
+def sort_distinct_triples(a: Column, b: Column, c: Column) -> Sorted:
     """Order rows by (a, b, c) and tell where a new one begins."""
     packing = Packing.of(*(int(col.max(initial=0)) + 1 for col in (a, b, c)))
     if packing.fits:
@@ -77,18 +77,18 @@ def sort_distinct(a: Column, b: Column, c: Column) -> Sorted:
     return Sorted(order, np.concatenate([np.ones(min(len(order), 1), bool), changed]))
 
 
-def sort_rows(
+def sort_triples(
     a: Column, b: Column, c: Column, sizes: tuple[int, int, int], *, distinct: bool = False
 ) -> tuple[NDArray[np.int32], ...]:
     """Sort rows by (a, b, c), and leave out repetitions if asked to; sizes are upper bounds of the ids.
 
     >>> columns = np.array([1, 0, 1]), np.array([5, 6, 5]), np.array([2, 2, 2])
-    >>> [column.tolist() for column in sort_rows(*columns, (2, 7, 3), distinct=True)]
+    >>> [column.tolist() for column in sort_triples(*columns, (2, 7, 3), distinct=True)]
     [[0, 1], [6, 5], [2, 2]]
     """
     packing = Packing.of(*sizes)
     if not packing.fits:
-        found = sort_distinct(a, b, c)
+        found = sort_distinct_triples(a, b, c)
         order = found.first if distinct else found.order
         return tuple(col[order].astype(np.int32) for col in (a, b, c))
     keys = packing.pack(a, b, c)

@@ -33,12 +33,12 @@ def split_triples(
     >>> [len(part) for part in split_triples(Triples(rows), (0.8, 0.1, 0.1))]
     [80, 10, 10]
     """
-    _check_shares(ratios)
+    _check_split_ratios(ratios)
     facts = triples.distinct()
-    order = _generator(seed).permutation(len(facts))
+    order = _make_split_generator(seed).permutation(len(facts))
     fixed = np.zeros(len(facts), bool) if relation is None else facts.relations != relation
     order = order[np.argsort(~fixed[order], kind="stable")]  # an entity that is known anyway needs no further fact
-    needed = _first_of_each(facts, order)
+    needed = _mark_facts_that_train_needs(facts, order)
     dealt = order[~(needed | fixed)[order]]
     splittable = len(facts) - int(fixed.sum())
     held_out = min(len(dealt), splittable - round(ratios[0] * splittable))
@@ -51,7 +51,7 @@ def split_triples(
     return train, valid, test
 
 
-def _check_shares(ratios: object) -> None:
+def _check_split_ratios(ratios: object) -> None:
     sensible = (
         isinstance(ratios, tuple | list)
         and len(ratios) == 3
@@ -66,7 +66,7 @@ def _check_shares(ratios: object) -> None:
         )
 
 
-def _generator(seed: object) -> np.random.Generator:
+def _make_split_generator(seed: object) -> np.random.Generator:
     if isinstance(seed, np.random.Generator):
         return seed
     if not isinstance(seed, int | np.integer) or seed < 0:
@@ -74,7 +74,7 @@ def _generator(seed: object) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def _first_of_each(facts: Triples, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _mark_facts_that_train_needs(facts: Triples, order: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Mark, in a random order, the first fact in which each entity and each relation occurs."""
     needed = np.zeros(len(facts), bool)
     for ids in (np.stack([facts.heads, facts.tails], 1)[order].ravel(), np.repeat(facts.relations[order], 2)):

@@ -28,7 +28,7 @@ class Steps(NamedTuple):
     step_tails: Ids
 
 
-def build_steps(heads: Ids, relations: Ids, tails: Ids, entities: int, n_relations: int) -> Steps:
+def build_graph_steps(heads: Ids, relations: Ids, tails: Ids, entities: int, n_relations: int) -> Steps:
     """Build from all edges, inverses included, sorted by (head, relation, tail)."""
     order = np.argsort(relations, kind="stable")  # now by relation, head, tail
     heads, relations = heads[order], relations[order]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stablerule.errors import InputError
-from stablerule.graph.packing import sort_distinct
+from stablerule.graph.packing import sort_distinct_triples
 
 Ids: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
@@ -42,15 +42,19 @@ class Triples:
             given = np.empty((0, 3), np.int32)  # what np.array([]) of no rows gives
         if given.ndim != 2 or given.shape[1] != 3:
             raise InputError(f"Triples must be an array of shape (n, 3): head, relation, tail; got {given.shape}.")
-        rows = _own(given, _as_ids(given, "Triples"))
+        rows = _own_triple_array(given, _convert_triple_ids(given, "Triples"))
         object.__setattr__(self, "rows", rows)
-        for name, convert in (("weight", _as_weights), ("source", _as_ids), ("time", _as_times)):
+        for name, convert in (
+            ("weight", _convert_fact_weights),
+            ("source", _convert_triple_ids),
+            ("time", _convert_fact_times),
+        ):
             if getattr(self, name) is None:
                 continue
             column = np.asarray(getattr(self, name))
             if column.shape != (len(rows),):
                 raise InputError(f"Column {name!r} must have one value per triple ({len(rows):,}), got {column.shape}.")
-            object.__setattr__(self, name, _own(column, convert(column, f"Column {name!r}")))
+            object.__setattr__(self, name, _own_triple_array(column, convert(column, f"Column {name!r}")))
 
     @classmethod
     def empty(cls) -> Triples:
@@ -90,7 +94,7 @@ class Triples:
 
     def distinct(self) -> Triples:
         """Leave out repeated facts; the first of each stays, in the order of the rows."""
-        first = sort_distinct(self.heads, self.relations, self.tails).first
+        first = sort_distinct_triples(self.heads, self.relations, self.tails).first
         return self if len(first) == len(self) else self.take(np.sort(first))
 
     def __len__(self) -> int:
@@ -100,7 +104,7 @@ class Triples:
         if not isinstance(other, Triples):
             return NotImplemented
         return np.array_equal(self.rows, other.rows) and all(
-            _same(getattr(self, n), getattr(other, n)) for n in OPTIONAL_COLUMNS
+            _compare_triple_columns(getattr(self, n), getattr(other, n)) for n in OPTIONAL_COLUMNS
         )
 
     __hash__ = None  # type: ignore[assignment]  # compared by content, and arrays have no cheap hash
@@ -112,7 +116,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _own(given: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:
+def _own_triple_array(given: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:
     """Return a contiguous read-only array that its former owner can't change behind our back."""
     array = np.ascontiguousarray(wanted)
     if array.flags.writeable and np.may_share_memory(array, given):
@@ -120,7 +124,7 @@ def _own(given: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:
     return read_only(array)
 
 
-def _as_ids(given: NDArray[Any], what: str) -> Ids:
+def _convert_triple_ids(given: NDArray[Any], what: str) -> Ids:
     if given.dtype.kind not in "iu" and given.size:
         raise InputError(f"{what} must hold whole numbers (ids), got {given.dtype}.")
     bounds = np.iinfo(np.int32)
@@ -130,13 +134,13 @@ def _as_ids(given: NDArray[Any], what: str) -> Ids:
     return given.astype(np.int32, copy=False)
 
 
-def _as_weights(given: NDArray[Any], what: str) -> NDArray[np.float64]:
+def _convert_fact_weights(given: NDArray[Any], what: str) -> NDArray[np.float64]:
     if given.dtype.kind not in "fiu" and given.size:
         raise InputError(f"{what} must hold numbers, got {given.dtype}.")
     return given.astype(np.float64, copy=False)
 
 
-def _as_times(given: NDArray[Any], what: str) -> NDArray[Any]:
+def _convert_fact_times(given: NDArray[Any], what: str) -> NDArray[Any]:
     if given.dtype.kind == "M":
         return given
     if given.dtype.kind not in "iu" and given.size:
@@ -144,5 +148,5 @@ def _as_times(given: NDArray[Any], what: str) -> NDArray[Any]:
     return given.astype(np.int64, copy=False)
 
 
-def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+def _compare_triple_columns(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     return a is b or (a is not None and b is not None and a.dtype == b.dtype and np.array_equal(a, b))

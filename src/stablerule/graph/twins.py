@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from stablerule.graph.graph import Graph
-from stablerule.graph.overlap import relation_overlaps
 
 if TYPE_CHECKING:
     from stablerule.graph.dataset import Dataset
@@ -36,7 +35,7 @@ SERIOUS_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Twins:
-    """Couples of one kind, as rows of `relation_overlaps`, and the test facts that stand in train through them."""
+    """Couples of one kind, rows of `measure_relation_overlaps`, and the test facts that stand in train through them."""
 
     couples: pl.DataFrame
     given_away: Triples
@@ -53,15 +52,15 @@ def find_twins(dataset: Dataset) -> dict[Kind, Twins]:
     (1, 2)
     """
     relations = len(dataset.vocabulary.relations)
-    overlaps = relation_overlaps(Graph.build(dataset.everything, dataset.vocabulary))
-    told = _told(dataset)
+    overlaps = measure_relation_overlaps(Graph.build(dataset.everything, dataset.vocabulary))
+    told = _find_given_away_facts(dataset)
     evidence = pl.concat(
         [
-            _both_ways(
+            _list_relation_couples(
                 overlaps.filter((pl.col("share_of_relation") >= TWIN_SHARE) & (pl.col("share_of_other") >= TWIN_SHARE)),
                 relations,
             ).with_columns(placed=False),
-            _placed(dataset, told).with_columns(placed=True),
+            _find_twins_made_by_split(dataset, told).with_columns(placed=True),
         ]
     )
     own_inverse = pl.col("other") == pl.col("relation") + relations
@@ -72,10 +71,44 @@ def find_twins(dataset: Dataset) -> dict[Kind, Twins]:
         "near_copies": pl.col("other") < relations,
         "symmetric_relations": symmetric,
     }
-    return {kind: _weigh(evidence.filter(which), overlaps, told, dataset) for kind, which in kinds.items()}
+    return {
+        kind: _choose_twin_relations(evidence.filter(which), overlaps, told, dataset) for kind, which in kinds.items()
+    }
 
 
-def _told(dataset: Dataset) -> pl.DataFrame:
+def measure_relation_overlaps(graph: Graph) -> pl.DataFrame:
+    """For two relations that link the same pairs: on how many pairs, and what share of each relation that is.
+
+    Columns: relation (below R), other (an inverse from R on: it links the pairs the other way round), shared,
+    share_of_relation, share_of_other. Each couple stands once; a relation with its own inverse is symmetric as far as
+    its share goes. Self-loops are left out, because every relation agrees with its inverse there.
+
+    >>> from stablerule.graph import Dataset
+    >>> graph = Dataset.from_names("x", train=[("a", "wife_of", "b"), ("b", "husband_of", "a")]).graph
+    >>> measure_relation_overlaps(graph).select("relation", "other", "shared").rows()
+    [(0, 3, 1)]
+    """
+    heads = np.repeat(np.arange(graph.n_entities, dtype=np.int32), graph.degrees)
+    links = pl.DataFrame({"head": heads, "tail": graph.link_tails, "relation": graph.link_relations})
+    # Only pairs with more than one relation matter, and they stand next to each other.
+    same_pair = (pl.col("head") == pl.col("head").shift()) & (pl.col("tail") == pl.col("tail").shift())
+    links = links.lazy().with_columns(pair=(~same_pair.fill_null(value=False)).cum_sum()).collect()
+    links = links.filter((pl.col("head") != pl.col("tail")) & pl.col("pair").is_duplicated())
+    several = links.select("pair", "relation")
+    count = graph.n_relations
+    facts = pl.Series(np.diff(graph.fact_offsets))
+    # (a, ~b) on a pair is (b, ~a) on the reversed pair: the smaller relation comes first, to count each couple once.
+    first_of_couple = (pl.col("relation") < count) & (pl.col("relation") < pl.col("other"))
+    not_mirrored = (pl.col("other") < count) | (pl.col("other") - count >= pl.col("relation"))
+    couples = several.join(several.rename({"relation": "other"}), on="pair").filter(first_of_couple & not_mirrored)
+    table = couples.group_by("relation", "other").agg(shared=pl.len().cast(pl.Int64))
+    return table.with_columns(
+        share_of_relation=table["shared"] / facts.gather(table["relation"]),
+        share_of_other=table["shared"] / facts.gather(table["other"] % count),
+    ).sort("shared", "relation", "other", descending=[True, False, False])
+
+
+def _find_given_away_facts(dataset: Dataset) -> pl.DataFrame:
     """All that train says about the pairs of test: position, relation and loop of the test fact; the other relation."""
     graph, test = dataset.graph, dataset.test.distinct()
     heads = np.repeat(np.arange(graph.n_entities, dtype=np.int32), graph.degrees)
@@ -88,10 +121,10 @@ def _told(dataset: Dataset) -> pl.DataFrame:
     return told.filter(~itself & ~(pl.col("loop") & (pl.col("other") == pl.col("relation") + graph.n_relations)))
 
 
-def _placed(dataset: Dataset, told: pl.DataFrame) -> pl.DataFrame:
+def _find_twins_made_by_split(dataset: Dataset, told: pl.DataFrame) -> pl.DataFrame:
     """Couples in which the test facts of a relation stand in train as another, and its training facts mostly don't."""
     graph, test = dataset.graph, dataset.test.distinct()
-    in_train = _both_ways(relation_overlaps(graph), graph.n_relations).rename({"facts": "shared"})
+    in_train = _list_relation_couples(measure_relation_overlaps(graph), graph.n_relations).rename({"facts": "shared"})
     sizes = pl.DataFrame(
         {
             "relation": np.arange(graph.n_relations, dtype=np.int32),
@@ -108,7 +141,9 @@ def _placed(dataset: Dataset, told: pl.DataFrame) -> pl.DataFrame:
     return found.select("relation", "other", "facts")
 
 
-def _weigh(evidence: pl.DataFrame, overlaps: pl.DataFrame, told: pl.DataFrame, dataset: Dataset) -> Twins:
+def _choose_twin_relations(
+    evidence: pl.DataFrame, overlaps: pl.DataFrame, told: pl.DataFrame, dataset: Dataset
+) -> Twins:
     """Take the couples with enough facts, and the others where together they give away a good part of test."""
 
     def positions(couples: pl.DataFrame) -> pl.Series:
@@ -120,12 +155,12 @@ def _weigh(evidence: pl.DataFrame, overlaps: pl.DataFrame, told: pl.DataFrame, d
         chosen = pl.concat([chosen, weak])
     # The table has each couple once, a way of telling may have it in either direction.
     relations = len(dataset.vocabulary.relations)
-    ways = _both_ways(overlaps, relations).with_columns(row=pl.int_range(pl.len()) % max(1, len(overlaps)))
+    ways = _list_relation_couples(overlaps, relations).with_columns(row=pl.int_range(pl.len()) % max(1, len(overlaps)))
     rows = ways.join(chosen, on=["relation", "other"], how="semi")["row"].unique().sort()
     return Twins(overlaps[rows], dataset.test.distinct().take(positions(chosen).to_numpy().astype(np.int64)))
 
 
-def _both_ways(overlaps: pl.DataFrame, relations: int) -> pl.DataFrame:
+def _list_relation_couples(overlaps: pl.DataFrame, relations: int) -> pl.DataFrame:
     """Return each couple as (a, b) and as (b, a); (a, ~b) turns into (b, ~a). Columns: relation, other, facts."""
     ids = [pl.col("relation", "other").cast(pl.Int32), pl.col("shared").cast(pl.Int64)]
     one = overlaps.select(ids)

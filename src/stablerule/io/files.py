@@ -1,4 +1,4 @@
-"""Files as streams of bytes: opened with or without compression, and written whole or not at all."""
+"""Files as streams of bytes: opened and written with or without compression."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ import lzma
 import os
 import stat
 import sys
-import tempfile
 import zlib
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, cast
 
-import polars as pl
-
-from stablerule.errors import ReadError, WriteError
+from stablerule.errors import ReadError
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -26,6 +22,7 @@ else:
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 COMPRESSIONS: dict[str, Callable[..., IO[bytes]]] = {
     ".gz": cast("Callable[..., IO[bytes]]", gzip.open),
@@ -40,13 +37,12 @@ WRITERS = COMPRESSIONS | {
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError, gzip.BadGzipFile)
 # How compressed files begin, to tell one that has lost its suffix.
 MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst", b"PK\x03\x04": ".zip"}
-# What a full disk or a lost mount looks like, from Python and from polars.
-NOT_WRITTEN = (OSError, pl.exceptions.ComputeError)
 
 
 def split_suffixes(path: Path) -> tuple[str, str, str]:
     """Split a file name into stem, format and compression.
 
+    >>> from pathlib import Path
     >>> split_suffixes(Path("facts.v2.tsv.GZ"))
     ('facts.v2', '.tsv', '.gz')
     """
@@ -58,7 +54,7 @@ def split_suffixes(path: Path) -> tuple[str, str, str]:
     return (stem, f".{suffix.lower()}", compression) if dot and stem else (name, "", compression)
 
 
-def kind_of(path: Path) -> Literal["file", "folder"] | None:
+def find_path_kind(path: Path) -> Literal["file", "folder"] | None:
     """Tell a file from a folder, None where there is neither; what can't be looked at is a ReadError."""
     try:
         return "folder" if stat.S_ISDIR(path.stat().st_mode) else "file"
@@ -67,15 +63,15 @@ def kind_of(path: Path) -> Literal["file", "folder"] | None:
             raise ReadError(f"a link that leads nowhere: there is no {os.readlink(path)!r}.", path=path) from error
         return None
     except (OSError, ValueError) as error:
-        raise unreadable(path, error) from error
+        raise make_read_error(path, error) from error
 
 
-def unreadable(path: Path, error: Exception) -> ReadError:
+def make_read_error(path: Path, error: Exception) -> ReadError:
     """Word what the system says when it does not let us read."""
-    return ReadError(f"can't be read: {reason_of(error)}.", path=path)
+    return ReadError(f"can't be read: {shorten_file_error(error)}.", path=path)
 
 
-def reason_of(error: Exception) -> str:
+def shorten_file_error(error: Exception) -> str:
     """Say in a few words what the system or polars said in many."""
     said = getattr(error, "strerror", None) or (str(error).splitlines() or [type(error).__name__])[0]
     return str(said).rstrip(".")
@@ -88,7 +84,7 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     try:
         with COMPRESSIONS.get(compression, open)(path, "rb") as stream:
             if not compression:
-                _refuse_compressed(path, stream.peek(16))
+                _refuse_compressed_without_suffix(path, stream.peek(16))
             yield stream
     except FileNotFoundError as error:
         raise ReadError("no such file.", path=path) from error
@@ -99,10 +95,10 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
             f"the compressed data is damaged or ends too early ({error}). Copy or download the file again.", path=path
         ) from error
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise make_read_error(path, error) from error
 
 
-def _refuse_compressed(path: Path, beginning: bytes) -> None:
+def _refuse_compressed_without_suffix(path: Path, beginning: bytes) -> None:
     found = next((suffix for magic, suffix in MAGIC.items() if beginning.startswith(magic)), None)
     if beginning[:3] == b"BZh" and beginning[4:10] == b"1AY&SY":
         found = ".bz2"
@@ -113,59 +109,8 @@ def _refuse_compressed(path: Path, beginning: bytes) -> None:
 
 
 @contextmanager
-def write_beside(path: Path) -> Iterator[Path]:
-    """Give a temporary path in the same folder, and rename it to `path` if the block ends well.
-
-    After an error or an interrupt nothing is left over, and what stood at `path` still stands.
-    """
-    if os.path.isdir(path):
-        raise WriteError(f"{path}: can't be written: there is a folder of that name.")
-    handle, temporary = make_beside(path, tempfile.mkstemp)
-    os.close(handle)
-    try:
-        yield temporary
-        # mkstemp makes private files; a result should have the rights of any other new file.
-        os.chmod(temporary, 0o666 & ~umask())
-        os.replace(temporary, path)
-    except NOT_WRITTEN as error:
-        raise unwritable(path, error) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
-
-
-@contextmanager
 def open_compressed(path: Path, like: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file for writing, compressed as the suffix of the final name says."""
     _, _, compression = split_suffixes(like)
     with WRITERS.get(compression, open)(path, "wb") as stream:
         yield stream
-
-
-def make_beside(path: Path, make: Callable[..., tuple[int, str]]) -> tuple[int, Path]:
-    """Make a temporary file or folder in the folder of `path`, hidden and with a name that says what it is for."""
-    try:
-        with suppress(FileNotFoundError):
-            os.lstat(path)  # a name that the system does not take is told before the work, not after it
-        handle, name = make(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
-    except FileNotFoundError as error:
-        if path.parent.is_dir():  # such as /proc
-            raise WriteError(
-                f"{path}: can't be written: the folder {str(path.parent)!r} takes no new files. Choose another place."
-            ) from error
-        raise WriteError(f"{path}: the folder {str(path.parent)!r} does not exist. Make it first.") from error
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from error
-    return handle, Path(name)
-
-
-def unwritable(path: Path, error: Exception) -> WriteError:
-    """Word what the system says when it does not let us write."""
-    return WriteError(f"{path}: can't be written: {reason_of(error)}.")
-
-
-def umask() -> int:
-    """Return the rights that new files don't get."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

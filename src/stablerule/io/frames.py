@@ -1,4 +1,4 @@
-"""Polars and pandas frames and Parquet files as frames of names.
+"""Frames of polars and pandas, Parquet files and lists of tuples as frames of names.
 
 Columns are always taken by their position: polars reads `*` and `^...$` as patterns where it is given names, and two
 labels of a pandas frame may look the same.
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from stablerule.errors import ReadError
-from stablerule.io.files import open_bytes, reason_of
-from stablerule.io.layout import find_layout
-from stablerule.io.place import Part, Place
-from stablerule.io.values import typed_extras
+from stablerule.errors import OptionError, ReadError
+from stablerule.io.columns import Part, Place, find_table_layout, type_optional_columns
+from stablerule.io.files import open_bytes, shorten_file_error
+from stablerule.io.options import TRIPLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from stablerule.io.options import ReadOptions
@@ -25,9 +24,10 @@ if TYPE_CHECKING:
 PARQUET_ROWS = 1 << 20
 PARQUET_MAGIC = b"PAR1"
 POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+HOW = "Say what the others are by their number, from 0: columns={'head': 0, 'relation': 1, 'tail': 2, 'weight': 3}."
 
 
-def is_pandas(source: object) -> bool:
+def is_pandas_frame(source: object) -> bool:
     """Tell a pandas frame, or one of a class made from it, without importing pandas."""
     return any(k.__name__ == "DataFrame" and k.__module__.split(".")[0] == "pandas" for k in type(source).__mro__)
 
@@ -43,22 +43,22 @@ def read_parquet(path: Path, options: ReadOptions) -> Iterator[Part]:
         names = table.collect_schema().names()
         rows = table.select(pl.len()).collect().item()
     except (*POLARS_ERRORS, OSError) as error:
-        raise _damaged(path, error) from error
-    places = find_layout(names, options, path=path).places
+        raise _make_parquet_error(path, error) from error
+    places = find_table_layout(names, options, path=path).places
     for start in range(0, max(rows, 1), PARQUET_ROWS):
         try:
             wanted = [pl.nth(place).alias(role) for role, place in places.items()]
             part = table.slice(start, PARQUET_ROWS).select(wanted).collect()
         except (*POLARS_ERRORS, OSError) as error:
-            raise _damaged(path, error) from error
-        yield _checked(part, Place(path, first_row=start))
+            raise _make_parquet_error(path, error) from error
+        yield _check_frame_names(part, Place(path, first_row=start))
 
 
 def read_pandas(source: Any, options: ReadOptions, where: str = "pandas frame") -> Part:
     """Take the needed columns of a pandas frame, without the package that polars would need for all of it."""
     names = [str(label) for label in source.columns]
     columns = {}
-    for role, place in find_layout(names, options, path=where).places.items():
+    for role, place in find_table_layout(names, options, path=where).places.items():
         values = source.iloc[:, place]
         as_list = [None if gone else value for value, gone in zip(values.tolist(), values.isna(), strict=True)]
         try:
@@ -68,17 +68,17 @@ def read_pandas(source: Any, options: ReadOptions, where: str = "pandas frame") 
                 f"column {names[place]!r} mixes types, or holds what is no text: names must be text or whole numbers.",
                 path=where,
             ) from error
-    return _checked(pl.DataFrame(columns), Place(where, first_row=0))
+    return _check_frame_names(pl.DataFrame(columns), Place(where, first_row=0))
 
 
 def read_frame(source: pl.DataFrame, options: ReadOptions, where: str = "polars frame") -> Part:
     """Take the asked columns of a polars frame as names; empty or missing names are an error with their row."""
-    places = find_layout(source.columns, options, path=where).places
+    places = find_table_layout(source.columns, options, path=where).places
     frame = pl.DataFrame([source.to_series(place).alias(role) for role, place in places.items()])
-    return _checked(frame, Place(where, first_row=0))
+    return _check_frame_names(frame, Place(where, first_row=0))
 
 
-def _checked(frame: pl.DataFrame, place: Place) -> Part:
+def _check_frame_names(frame: pl.DataFrame, place: Place) -> Part:
     """Make names of the columns of a frame and check each."""
     if not len(frame):
         raise ReadError("no triples in it.", path=place.path)
@@ -96,9 +96,72 @@ def _checked(frame: pl.DataFrame, place: Place) -> Part:
         if empty.any():
             raise place.error(f"expected a {role}, found nothing", int(empty.arg_true()[0]))
         frame = frame.with_columns(names)
-    return Part(typed_extras(frame, place), place)
+    return Part(type_optional_columns(frame, place), place)
 
 
-def _damaged(path: Path, error: BaseException) -> ReadError:
-    what = reason_of(error) if isinstance(error, Exception) else "its data make no sense"
+def _make_parquet_error(path: Path, error: BaseException) -> ReadError:
+    what = shorten_file_error(error) if isinstance(error, Exception) else "its data make no sense"
     return ReadError(f"a damaged Parquet file ({what}). Copy or make it again.", path=path)
+
+
+def read_tuples(rows: Iterable[Any], options: ReadOptions, where: str = "list of triples") -> Part:
+    """Rows of (head, relation, tail), or what `columns` numbers, -> a frame; each name must be a non-empty string."""
+    places = _number_tuple_columns(options)
+    place = Place(where, first_row=0)
+    cells = []
+    for number, row in enumerate(rows):
+        _check_tuple_length(row, places, options, number, where)
+        _check_tuple_names(row, places, place, number)
+        cells.append([row[at] for at in places.values()])
+    if not cells:
+        raise ReadError("no triples in it.", path=where)
+    columns = dict(zip(places, zip(*cells, strict=True), strict=True))
+    frame = pl.DataFrame({role: _make_tuple_column(role, values, place) for role, values in columns.items()})
+    return Part(type_optional_columns(frame, place), place)
+
+
+def _number_tuple_columns(options: ReadOptions) -> dict[str, int]:
+    wanted = options.wanted
+    if wanted is None:
+        return {role: place for place, role in enumerate(TRIPLE)}
+    numbers = {role: column for role, column in wanted.items() if isinstance(column, int)}
+    if len(numbers) < len(wanted):
+        raise OptionError(f"A list has no names of columns, got columns={options.columns!r}. Number them from 0.")
+    return numbers
+
+
+def _check_tuple_length(row: Any, places: dict[str, int], options: ReadOptions, number: int, where: str) -> None:
+    is_row = isinstance(row, tuple | list) or hasattr(row, "__array__")
+    length = len(row) if is_row else 0
+    if options.columns is None and length != len(TRIPLE):
+        how = f" {HOW}" if length > len(TRIPLE) else ""
+        raise ReadError(f"row {number:,} must be (head, relation, tail), got {row!r}.{how}", path=where)
+    if length <= max(places.values()):
+        raise ReadError(f"row {number:,} must have {max(places.values()) + 1} parts or more, got {row!r}.", path=where)
+
+
+def _check_tuple_names(row: Any, places: dict[str, int], place: Place, number: int) -> None:
+    for role, at in places.items():
+        if role not in ("weight", "time") and (not isinstance(row[at], str) or not row[at]):
+            raise place.error(f"the {role} must be a non-empty string, got {row[at]!r}", number)
+
+
+def _make_tuple_column(role: str, values: tuple[Any, ...], place: Place) -> pl.Series:
+    if role not in ("weight", "time"):
+        try:
+            return pl.Series(role, values, dtype=pl.String)
+        except UnicodeEncodeError as error:
+            row = next(i for i, name in enumerate(values) if not _is_unicode_text(name))
+            raise place.error(f"the {role} {values[row]!r} is no text: it has half of a surrogate pair", row) from error
+    try:
+        return pl.Series(role, values)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise ReadError(f"the values of {role} are not of one kind.", path=place.path) from error
+
+
+def _is_unicode_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

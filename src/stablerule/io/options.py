@@ -43,18 +43,19 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if self.header not in (None, True, False):
-            raise _wrong("header", "True, False or None", self.header)
+            raise _make_read_option_error("header", "True, False or None", self.header)
         _check_separator(self.separator, self.comment)
         if self.literals not in ("drop", "keep"):
-            raise _wrong("literals", "'drop' or 'keep'", self.literals)
+            raise _make_read_option_error("literals", "'drop' or 'keep'", self.literals)
         _check_encoding(self.encoding)
         if self.base is not None and not (isinstance(self.base, str) and ":" in self.base):
-            raise _wrong("base", "an IRI such as 'https://example.org/'", self.base)
+            raise _make_read_option_error("base", "an IRI such as 'https://example.org/'", self.base)
         if self.columns is not None:
-            _check_columns(self.columns, self.wanted or {})
+            _check_column_option(self.columns, self.wanted or {})
             if self.header is False and any(isinstance(c, str) for c in (self.wanted or {}).values()):
+                columns, header = spell_read_option("columns"), spell_read_option("header", False)
                 raise OptionError(
-                    f"{spelled('columns')} names columns, and {spelled('header', False)} says that they have no names. "
+                    f"{columns} names columns, and {header} says that they have no names. "
                     "Number them from 0, or leave one of the two out."
                 )
 
@@ -68,11 +69,13 @@ class ReadOptions:
         return dict(zip((*TRIPLE, *EXTRA), self.columns, strict=False))
 
 
-def spelled(option: str, value: object = None) -> str:
+def spell_read_option(option: str, value: object = None) -> str:
     r"""Spell an option as Python and as the command line do, for messages that both may show.
 
-    >>> print(spelled("encoding", "latin-1"), spelled("separator", "\t"), spelled("columns"), sep="; ")
-    encoding='latin-1' (--encoding latin-1); separator='\t' (--separator tab); columns= (--columns)
+    >>> print(spell_read_option("encoding", "latin-1"))
+    encoding='latin-1' (--encoding latin-1)
+    >>> print(spell_read_option("separator", "\t"), spell_read_option("columns"), sep="; ")
+    separator='\t' (--separator tab); columns= (--columns)
     """
     match option, value:
         case "literals", _:
@@ -94,19 +97,19 @@ def spelled(option: str, value: object = None) -> str:
     return f"{option}={value!r} ({flag})"
 
 
-def _wrong(option: str, expected: str, found: object) -> OptionError:
+def _make_read_option_error(option: str, expected: str, found: object) -> OptionError:
     return OptionError(f"Argument {option!r} must be {expected}, got {found!r}.")
 
 
 def _check_separator(separator: object, comment: object) -> None:
     if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or separator in '\r\n"'):
-        raise _wrong("separator", "one character", separator)
+        raise _make_read_option_error("separator", "one character", separator)
     if comment is not None and (not isinstance(comment, str) or not comment or set(comment) & {"\r", "\n"}):
-        raise _wrong("comment", "the beginning of a comment line, or None", comment)
+        raise _make_read_option_error("comment", "the beginning of a comment line, or None", comment)
     if isinstance(separator, str) and isinstance(comment, str) and comment.startswith(separator):
         raise OptionError(
-            f"{spelled('separator', separator)} is also how a comment begins, so a line can't be told from a comment. "
-            f"Pass {spelled('comment')} or another beginning of comments."
+            f"{spell_read_option('separator', separator)} is also how a comment begins, so a line can't be told from a "
+            f"comment. Pass {spell_read_option('comment')} or another beginning of comments."
         )
 
 
@@ -117,10 +120,10 @@ def _check_encoding(encoding: object) -> None:
         "a".encode(encoding)
         codecs.getincrementaldecoder(encoding)
     except (LookupError, ValueError) as error:
-        raise _wrong("encoding", "a known encoding", encoding) from error
+        raise _make_read_option_error("encoding", "a known encoding", encoding) from error
 
 
-def _check_columns(columns: object, wanted: dict[str, Column]) -> None:
+def _check_column_option(columns: object, wanted: dict[str, Column]) -> None:
     unknown = set(wanted) - {*TRIPLE, *EXTRA}
     too_many = isinstance(columns, Sequence) and len(columns) > len(TRIPLE) + len(EXTRA)
     if isinstance(columns, str) or too_many or unknown or not set(TRIPLE) <= set(wanted):

@@ -11,11 +11,10 @@ import polars as pl
 
 from stablerule.errors import MissingExtra, OptionError, ReadError, WriteError
 from stablerule.graph import INVERSE
-from stablerule.io.blank_nodes import BlankNodes
-from stablerule.io.decoding import Utf8Stream, utf8_pieces
+from stablerule.io.columns import Part, Place
 from stablerule.io.files import open_bytes
-from stablerule.io.options import spelled
-from stablerule.io.place import Part, Place
+from stablerule.io.options import spell_read_option
+from stablerule.io.text import Utf8Stream, read_utf8_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,21 +26,63 @@ FORMATS = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".nq": "N_QUADS"}
 BATCH = 200_000
 PIECE_BYTES = 1 << 20
 DEFAULT_GRAPH = "default"
-KEEP = spelled("literals", "keep")
+KEEP = spell_read_option("literals", "keep")
 RELATIVE = (
     " It has relative IRIs: add a line such as @base <https://example.org/> . to the file, or, in Python, pass "
     "base='https://example.org/'."
 )
 NOT_IN_IRIS = re.compile(r"[\x00-\x20<>\"{}|\\^`%]")
 ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*\Z")
+# What the parser makes up, and what a file would have to say to have such a label itself.
+RANDOM = re.compile(r"[0-9a-f]{1,32}\Z")
+LABELS = re.compile(rb"_:([0-9a-f]{1,32})")
+LONGEST_LABEL = 40
+# A character that no label may have: these names can't meet one of a file, until `final` knows all names.
+MARK = "_:\ue000"
 
 
-def _pyoxigraph() -> Any:
+def _import_pyoxigraph() -> Any:
     try:
         import pyoxigraph  # noqa: PLC0415  # an extra: only those who bring RDF need it
     except ImportError as error:
         raise MissingExtra("Reading and writing RDF", package="pyoxigraph", extra="rdf") from error
     return pyoxigraph
+
+
+@dataclass
+class BlankNodes:
+    """Names for blank nodes that have none; labels that stand in a file are kept.
+
+    The parser gives random ones, so the same file would be another dataset each time it is read. Here nameless nodes
+    are numbered in the order in which they appear, over all files of a dataset.
+    """
+
+    _labels: set[str] = field(default_factory=set)
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def watch(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Pass text on, and remember the labels in it that look like random ones."""
+        before = b""
+        for piece in pieces:
+            seen = before + piece
+            self._labels.update(found.decode() for found in LABELS.findall(seen))
+            before = seen[-LONGEST_LABEL:]
+            yield piece
+
+    def name(self, label: str) -> str:
+        """Return the name of a node: its label, or a number that `final` spells out."""
+        if label in self._labels or not RANDOM.match(label):
+            return f"_:{label}"
+        return f"{MARK}{self._numbers.setdefault(label, len(self._numbers) + 1)}"
+
+    def final(self, names: pl.Series, known: pl.Series) -> pl.Series:
+        """Spell the numbers, as `_:anon1` or so: with a word that no label begins with."""
+        if not self._numbers:
+            return names
+        word = "_:anon"
+        while known.str.starts_with(word).any():
+            word += "_"
+        return names.str.replace(MARK, word, literal=True)
 
 
 @dataclass
@@ -57,9 +98,9 @@ class RdfReader:
 
     def read(self) -> Iterator[Part]:
         """Yield frames; a named graph, as N-Quads have them, becomes the source of the fact."""
-        ox = _pyoxigraph()
+        ox = _import_pyoxigraph()
         with open_bytes(self.path) as stream:
-            pieces = utf8_pieces(stream, self.path, encoding=self.options.encoding, size=PIECE_BYTES)
+            pieces = read_utf8_pieces(stream, self.path, encoding=self.options.encoding, size=PIECE_BYTES)
             # Only Turtle has relative IRIs, and blank nodes without a label.
             turtle = self.suffix == ".ttl"
             text = Utf8Stream(self.blank_nodes.watch(pieces) if turtle else pieces)
@@ -72,14 +113,14 @@ class RdfReader:
             except ValueError as error:
                 raise OptionError(f"Argument 'base' must be an IRI such as 'https://example.org/': {error}.") from error
             try:
-                yield from self._frames(ox, parser)
+                yield from self._read_frames(ox, parser)
             except SyntaxError as error:
                 way_out = RELATIVE if "No scheme" in str(error.msg) else ""
                 raise ReadError(f"not valid RDF: {error.msg}.{way_out}", path=self.path, line=error.lineno) from error
             except UnicodeDecodeError as error:
                 raise ReadError(f"not UTF-8: {error.reason}.", path=self.path) from error
 
-    def _frames(self, ox: Any, parser: Any) -> Iterator[Part]:
+    def _read_frames(self, ox: Any, parser: Any) -> Iterator[Part]:
         literals = quoted = found = 0
         rows: list[tuple[str, ...]] = []
         for quad in parser:
@@ -90,15 +131,15 @@ class RdfReader:
                 literals += 1
                 if self.options.literals == "drop":
                     continue
-            row = (self._name(ox, quad.subject), quad.predicate.value, self._name(ox, quad.object))
-            rows.append((*row, self._name(ox, quad.graph_name)) if self.suffix == ".nq" else row)
+            row = (self._name_term(ox, quad.subject), quad.predicate.value, self._name_term(ox, quad.object))
+            rows.append((*row, self._name_term(ox, quad.graph_name)) if self.suffix == ".nq" else row)
             if len(rows) == BATCH:
                 found += len(rows)
-                yield self._part(rows)
+                yield self._make_part(rows)
                 rows = []
         self.prefixes = dict(parser.prefixes)
         if rows:
-            yield self._part(rows)
+            yield self._make_part(rows)
         left_out = literals if self.options.literals == "drop" else 0
         if not found + len(rows):
             why = f" All {left_out:,} have a literal as tail: keep them with {KEEP}." if left_out else ""
@@ -110,11 +151,11 @@ class RdfReader:
         if quoted:
             self.notes.append(f"{self.path}: {quoted:,} statements about statements were left out.")
 
-    def _part(self, rows: list[tuple[str, ...]]) -> Part:
+    def _make_part(self, rows: list[tuple[str, ...]]) -> Part:
         names = ("head", "relation", "tail", "source") if self.suffix == ".nq" else ("head", "relation", "tail")
         return Part(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), Place(self.path))
 
-    def _name(self, ox: Any, term: Any) -> str:
+    def _name_term(self, ox: Any, term: Any) -> str:
         """IRIs by their text, the rest as N-Triples spells it: `_:b0`, `"text"@en`."""
         if isinstance(term, ox.NamedNode):
             return str(term.value)
@@ -173,12 +214,12 @@ def write_rdf(
     rows: Iterable[tuple[str, ...]], stream: IO[bytes], suffix: str, names: Shortening, *, path: Path
 ) -> None:
     """Write rows of names (a fourth one is the named graph); a name that is no IRI needs a base."""
-    ox = _pyoxigraph()
+    ox = _import_pyoxigraph()
     cache: dict[str, Any] = {}
 
     def term(name: str) -> Any:
         if name not in cache:
-            cache[name] = _term(ox, name, names, path)
+            cache[name] = _make_rdf_term(ox, name, names, path)
         return cache[name]
 
     def quads() -> Iterator[Any]:
@@ -195,7 +236,7 @@ def write_rdf(
     ox.serialize(quads(), stream, format=getattr(ox.RdfFormat, FORMATS[suffix]), prefixes=prefixes)
 
 
-def _term(ox: Any, name: str, names: Shortening, path: Path) -> Any:
+def _make_rdf_term(ox: Any, name: str, names: Shortening, path: Path) -> Any:
     try:
         if name.startswith("_:"):
             return ox.BlankNode(name[2:])
@@ -208,5 +249,6 @@ def _term(ox: Any, name: str, names: Shortening, path: Path) -> Any:
     except (ValueError, SyntaxError):
         pass
     raise WriteError(
-        f"{path}: {name!r} is not an IRI. Pass {spelled('base', 'https://example.org/')} to make one of every name."
+        f"{path}: {name!r} is not an IRI. "
+        f"Pass {spell_read_option('base', 'https://example.org/')} to make one of every name."
     )

@@ -12,21 +12,19 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 import polars as pl
 
 from stablerule.errors import InputError, OptionError, ReadError
-from stablerule.graph import SPLITS, Dataset, Interner, Triples, split_triples
-from stablerule.graph.interning import BadRow
-from stablerule.io.blank_nodes import BlankNodes
-from stablerule.io.files import COMPRESSIONS, kind_of, split_suffixes
-from stablerule.io.frames import is_pandas, read_frame, read_pandas, read_parquet
-from stablerule.io.lists import read_tuples
+from stablerule.graph import SPLITS, Dataset, Graph, Interner, Triples, split_triples
+from stablerule.graph.vocabulary import BadRow
+from stablerule.io.columns import TIME_KINDS
+from stablerule.io.files import COMPRESSIONS, find_path_kind, split_suffixes
+from stablerule.io.frames import is_pandas_frame, read_frame, read_pandas, read_parquet, read_tuples
 from stablerule.io.options import Columns, ReadOptions
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
-from stablerule.io.rdf import RdfReader, Shortening
+from stablerule.io.rdf import BlankNodes, RdfReader, Shortening
 from stablerule.io.splits import SUFFIXES, TABLE_SUFFIXES, look_for_splits
 from stablerule.io.tables import TableReader
-from stablerule.io.values import TIME_KINDS
 
 if TYPE_CHECKING:
-    from stablerule.io.place import Part
+    from stablerule.io.columns import Part
 
 log = logging.getLogger("stablerule")
 
@@ -61,22 +59,27 @@ def read_dataset(
     Graph('triples', 4 entities, 1 relations, 2 facts)
     """
     options = ReadOptions(columns, header, separator, comment, encoding, literals, prefixes or {}, base)
-    sources, found_name, notes = _by_split(source)
+    sources, found_name, notes = _find_split_sources(source)
     if split is not None and set(sources) != {"train"}:
         raise OptionError(f"Argument 'split' is for a single source; this one has {', '.join(sources)} already.")
-    reading = _Reading(options, notes=notes)
+    reading = _DatasetReader(options, notes=notes)
     parts = {part: reading.read(one) for part, one in sources.items()}
     return reading.finish(parts, name or found_name, split=split, seed=seed)
 
 
 def read_streams(streams: Mapping[str, tuple[str, IO[bytes]]], *, name: str) -> Dataset:
     """Read TSV splits from open streams, each with the path for messages: members of an archive, for instance."""
-    reading = _Reading(ReadOptions(comment=None))
+    reading = _DatasetReader(ReadOptions(comment=None))
     parts = {part: reading.read_table(path, stream) for part, (path, stream) in streams.items()}
     return reading.finish(parts, name)
 
 
-def _by_split(source: Source) -> tuple[dict[str, Source], str, list[str]]:
+def open_graph(folder: str | PathLike[str]) -> Graph:
+    """Map a saved graph into memory, and share its pages with other processes; each reads the names for itself."""
+    return Graph.open(Path(folder))
+
+
+def _find_split_sources(source: Source) -> tuple[dict[str, Source], str, list[str]]:
     """Return the source of each split, a name for the dataset, and what to tell the user."""
     if isinstance(source, Mapping):
         unknown = set(source) - set(SPLITS)
@@ -88,14 +91,14 @@ def _by_split(source: Source) -> tuple[dict[str, Source], str, list[str]]:
         return {part: source[part] for part in SPLITS if source.get(part) is not None}, "triples", []
     if isinstance(source, str | PathLike):
         path = Path(source)
-        if kind_of(path) == "file":
+        if find_path_kind(path) == "file":
             return {"train": path}, split_suffixes(path)[0], []
         found = look_for_splits(path)
-        return dict(found.files), path.resolve().name, _note_unused(path, found.unused)
+        return dict(found.files), path.resolve().name, _note_unused_files(path, found.unused)
     return {"train": source}, "triples", []
 
 
-def _note_unused(folder: Path, unused: Sequence[Path]) -> list[str]:
+def _note_unused_files(folder: Path, unused: Sequence[Path]) -> list[str]:
     if not unused:
         return []
     shown = ", ".join(path.name for path in unused[:5]) + (", ..." if len(unused) > 5 else "")
@@ -103,7 +106,7 @@ def _note_unused(folder: Path, unused: Sequence[Path]) -> list[str]:
 
 
 @dataclass
-class _Reading:
+class _DatasetReader:
     """One vocabulary over several sources."""
 
     options: ReadOptions
@@ -115,25 +118,25 @@ class _Reading:
 
     def read(self, source: Source) -> Triples:
         if isinstance(source, pl.DataFrame):
-            return self._join([read_frame(source, self.options)], "polars frame")
-        if is_pandas(source):
-            return self._join([read_pandas(source, self.options)], "pandas frame")
+            return self._join_parts([read_frame(source, self.options)], "polars frame")
+        if is_pandas_frame(source):
+            return self._join_parts([read_pandas(source, self.options)], "pandas frame")
         if isinstance(source, str | PathLike):
             return self._read_file(Path(source))
         if isinstance(source, Iterable) and not isinstance(source, bytes | bytearray | memoryview | Dataset):
-            return self._join([read_tuples(source, self.options)], "list of triples")
+            return self._join_parts([read_tuples(source, self.options)], "list of triples")
         raise InputError(f"A source must be a path, a frame or a list of triples, got {type(source).__name__}.")
 
     def read_table(self, path: str, stream: IO[bytes]) -> Triples:
-        return self._join(TableReader(path, self.options).read_stream(stream), path)
+        return self._join_parts(TableReader(path, self.options).read_stream(stream), path)
 
     def _read_file(self, path: Path) -> Triples:
         _, suffix, _ = split_suffixes(path)
         if suffix == ".parquet":
-            return self._join(read_parquet(path, self.options), path)
+            return self._join_parts(read_parquet(path, self.options), path)
         if suffix in RDF_FORMATS:
             rdf = RdfReader(path, suffix, self.options, self.blank_nodes)
-            triples = self._join(rdf.read(), path)
+            triples = self._join_parts(rdf.read(), path)
             self.has_rdf = True
             self.notes += rdf.notes
             for prefix, namespace in rdf.prefixes.items():
@@ -146,16 +149,16 @@ class _Reading:
                 path=path,
             )
         table = TableReader(path, self.options)
-        triples = self._join(table.read(), path)
+        triples = self._join_parts(table.read(), path)
         self.notes += table.notes
         return triples
 
-    def _join(self, parts: Iterable[Part], where: str | Path) -> Triples:
-        triples = [self._intern(part) for part in parts]
-        _same_time_type(triples, where)
+    def _join_parts(self, parts: Iterable[Part], where: str | Path) -> Triples:
+        triples = [self._intern_part(part) for part in parts]
+        _check_time_types(triples, where)
         return Triples.concat(*triples)
 
-    def _intern(self, part: Part) -> Triples:
+    def _intern_part(self, part: Part) -> Triples:
         try:
             return self.interner.add(part.frame)
         except BadRow as error:
@@ -169,9 +172,9 @@ class _Reading:
         split: tuple[float, float, float] | None = None,
         seed: int = 0,
     ) -> Dataset:
-        _same_time_type(list(parts.values()), name)
+        _check_time_types(list(parts.values()), name)
         prefixes = self.prefixes | dict(self.options.prefixes)
-        vocabulary, renumbering = self.interner.finish(self._renaming(prefixes) if self.has_rdf else None)
+        vocabulary, renumbering = self.interner.finish(self._make_renaming(prefixes) if self.has_rdf else None)
         final = {part: renumbering.apply(triples) for part, triples in parts.items()}
         if split is not None:
             final = dict(zip(SPLITS, split_triples(final["train"], split, seed), strict=True))
@@ -183,7 +186,7 @@ class _Reading:
             name, vocabulary, train, valid, test, notes=tuple(self.notes), prefixes=prefixes if self.has_rdf else {}
         )
 
-    def _renaming(self, prefixes: Mapping[str, str]) -> Callable[[pl.Series], pl.Series]:
+    def _make_renaming(self, prefixes: Mapping[str, str]) -> Callable[[pl.Series], pl.Series]:
         """Shorten IRIs and number nameless nodes, once all names are known: a new name must not meet an old one."""
         known = self.interner.names()
         shortening = Shortening(prefixes, self.options.base).without_clashes(known)
@@ -201,7 +204,7 @@ class _Reading:
             )
 
 
-def _same_time_type(parts: Sequence[Triples], where: str | Path) -> None:
+def _check_time_types(parts: Sequence[Triples], where: str | Path) -> None:
     kinds = {TIME_KINDS.get(str(part.time.dtype), str(part.time.dtype)) for part in parts if part.time is not None}
     if len(kinds) > 1:
         raise ReadError(f"time must be of one kind throughout, found {' and '.join(sorted(kinds))}.", path=where)

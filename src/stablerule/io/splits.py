@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stablerule.errors import ReadError
-from stablerule.io.files import kind_of, split_suffixes, unreadable
+from stablerule.io.files import find_path_kind, make_read_error, split_suffixes
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
 
 SUFFIXES = (".tsv", ".txt", ".csv", ".parquet", *RDF_FORMATS)
@@ -31,17 +31,17 @@ def find_splits(folder: Path) -> dict[str, Path]:
 
 def look_for_splits(folder: Path) -> SplitFiles:
     """Do the same, and return the other data files as well: somebody may miss their facts."""
-    if kind_of(folder) != "folder":
+    if find_path_kind(folder) != "folder":
         raise ReadError("no such file or folder.", path=folder)
     try:
         everything = sorted(folder.iterdir())
     except OSError as error:
-        raise unreadable(folder, error) from error
+        raise make_read_error(folder, error) from error
     by_split: dict[str, list[Path]] = {part: [] for part in SPLIT_NAMES}
     unused = []
     for path in everything:
-        part = split_of(path.name)
-        if part is not None and kind_of(path) == "file":
+        part = find_split_of_file(path.name)
+        if part is not None and find_path_kind(path) == "file":
             by_split[part].append(path)
         elif split_suffixes(path)[1] in SUFFIXES and not path.name.startswith("."):
             unused.append(path)
@@ -58,10 +58,10 @@ def look_for_splits(folder: Path) -> SplitFiles:
     return SplitFiles({part: files[0] for part, files in by_split.items() if files}, tuple(unused))
 
 
-def split_of(name: str) -> str | None:
+def find_split_of_file(name: str) -> str | None:
     """Tell the split from the name of a file, None where it is no split.
 
-    >>> split_of("Train.tsv.gz"), split_of("val"), split_of("train.docx")
+    >>> find_split_of_file("Train.tsv.gz"), find_split_of_file("val"), find_split_of_file("train.docx")
     ('train', 'valid', None)
     """
     stem, suffix, _ = split_suffixes(Path(name))

@@ -1,4 +1,4 @@
-"""TSV and CSV, compressed or not, as frames of names.
+"""TSV and CSV, compressed or not, as frames of names, and frames as TSV and CSV that read back as what they were.
 
 Each block of lines is parsed twice at most. Polars does it fast when nothing is unusual. Where something is (blank
 lines, comments, quotes, empty names, a wrong number of columns, bytes that are not text) the plain parser below does it
@@ -10,27 +10,32 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal
 
 import polars as pl
 
-from stablerule.errors import ReadError
-from stablerule.io.blocks import Block, read_blocks
-from stablerule.io.decoding import PIECE_BYTES, utf8_pieces
+from stablerule.errors import ReadError, WriteError
+from stablerule.io.columns import Layout, Part, Place, find_known_header, find_table_layout, type_optional_columns
 from stablerule.io.files import open_bytes, split_suffixes
-from stablerule.io.layout import Layout, find_layout
-from stablerule.io.lines import Lines, without_line_end
-from stablerule.io.options import spelled
-from stablerule.io.place import Part, Place
-from stablerule.io.quoting import QuotingError, read_record
-from stablerule.io.values import typed_extras
+from stablerule.io.options import ReadOptions, spell_read_option
+from stablerule.io.text import (
+    PIECE_BYTES,
+    Block,
+    Lines,
+    QuotingError,
+    read_csv_record,
+    read_line_blocks,
+    read_utf8_pieces,
+    strip_line_end,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stablerule.io.options import ReadOptions
-
 Record = tuple[int, list[str]]
+CHUNK_ROWS = 1 << 18
+COMMENT = ReadOptions().comment or ""
+BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass
@@ -56,41 +61,43 @@ class TableReader:
 
     def read_stream(self, stream: IO[bytes]) -> Iterator[Part]:
         """Do the same for a stream that is open already; `path` is then only for messages."""
-        blocks = read_blocks(utf8_pieces(stream, self.path, encoding=self.options.encoding, size=self.block_bytes))
+        blocks = read_line_blocks(
+            read_utf8_pieces(stream, self.path, encoding=self.options.encoding, size=self.block_bytes)
+        )
         layout, found, left = None, 0, None
         while (block := left or next(blocks, None)) is not None:
             if layout is None:
-                layout, left = self._begin(block, blocks)
+                layout, left = self._find_layout(block, blocks)
                 continue
-            part, left = self._parse(block, blocks, layout)
+            part, left = self._parse_block(block, blocks, layout)
             if len(part.frame):
                 found += len(part.frame)
-                yield Part(typed_extras(part.frame, part.place), part.place)
+                yield Part(type_optional_columns(part.frame, part.place), part.place)
         if not found:
             raise ReadError("no triples in it: the file is empty or has only a header and comments.", path=self.path)
         if self._comments_like_facts:
             self.notes.append(
                 f"{self.path}: {self._comments_like_facts:,} lines begin with {self.options.comment!r} and look like "
-                f"triples; they were left out as comments. Pass {spelled('comment')} to read them."
+                f"triples; they were left out as comments. Pass {spell_read_option('comment')} to read them."
             )
 
-    def _begin(self, block: Block, following: Iterator[Block]) -> tuple[Layout | None, Block | None]:
+    def _find_layout(self, block: Block, following: Iterator[Block]) -> tuple[Layout | None, Block | None]:
         """Find the layout from the first record that says something; return it with what is to be read by it."""
-        lines = self._lines(block, following)
-        for line, cells in self._records(lines):
-            layout = find_layout(cells, self.options, path=self.path, line=line)
+        lines = self._open_lines(block, following)
+        for line, cells in self._read_records(lines):
+            layout = find_table_layout(cells, self.options, path=self.path, line=line)
             return layout, lines.rest() if layout.has_header else lines.whole()
-        self._count(lines)
+        self._count_comments(lines)
         return None, None
 
-    def _parse(self, block: Block, following: Iterator[Block], layout: Layout) -> tuple[Part, Block | None]:
+    def _parse_block(self, block: Block, following: Iterator[Block], layout: Layout) -> tuple[Part, Block | None]:
         """Parse a block; the plain parser may go on into the next one, and leaves the rest of it."""
         frame = self._parse_fast(block, layout)
         if frame is not None:
             return Part(frame, Place(self.path, first_line=block.first_line)), None
-        lines = self._lines(block, following)
+        lines = self._open_lines(block, following)
         part = self._parse_plain(lines, layout)
-        self._count(lines)
+        self._count_comments(lines)
         return part, lines.rest()
 
     def _parse_fast(self, block: Block, layout: Layout) -> pl.DataFrame | None:
@@ -121,33 +128,34 @@ class TableReader:
 
     def _parse_plain(self, lines: Lines, layout: Layout) -> Part:
         rows, numbers = [], []
-        for line, cells in self._records(lines):
+        for line, cells in self._read_records(lines):
             if len(cells) != layout.width:
+                found = _shorten_line(self.separator.join(cells))
                 raise ReadError(
-                    f"expected {layout.width} columns, found {len(cells)}: {_shown(self.separator.join(cells))}.",
+                    f"expected {layout.width} columns, found {len(cells)}: {found}.",
                     path=self.path,
                     line=line,
                 )
             row = [cells[place] for place in layout.places.values()]
             for role, cell in zip(layout.places, row, strict=True):
                 if not cell:
-                    shown = _shown(self.separator.join(cells))
+                    shown = _shorten_line(self.separator.join(cells))
                     raise ReadError(f"expected a {role}, found nothing: {shown}.", path=self.path, line=line)
             rows.append(row)
             numbers.append(line)
         frame = pl.DataFrame(rows, schema=dict.fromkeys(layout.places, pl.String), orient="row")
         return Part(frame, Place(self.path, lines=numbers))
 
-    def _records(self, lines: Lines) -> Iterator[Record]:
+    def _read_records(self, lines: Lines) -> Iterator[Record]:
         """Yield the number of the first line and the cells of every record."""
         for line, text in lines:
             if self.quoted:
                 try:
-                    yield line, read_record(text, lines.continued, self.separator)
+                    yield line, read_csv_record(text, lines.continued, self.separator)
                 except QuotingError as error:
                     raise ReadError(f"not valid CSV: {error}.", path=self.path, line=line) from error
             else:
-                whole = without_line_end(text)
+                whole = strip_line_end(text)
                 if "\r" in whole:
                     raise ReadError(
                         "a carriage return inside of a line: lines must end with LF or CRLF.",
@@ -156,12 +164,49 @@ class TableReader:
                     )
                 yield line, whole.split(self.separator)
 
-    def _lines(self, block: Block, following: Iterator[Block]) -> Lines:
+    def _open_lines(self, block: Block, following: Iterator[Block]) -> Lines:
         return Lines(block, following, self.path, self.options.comment)
 
-    def _count(self, lines: Lines) -> None:
+    def _count_comments(self, lines: Lines) -> None:
         self._comments_like_facts += sum(text.count(self.separator) == 2 for text in lines.comments)
 
 
-def _shown(text: str) -> str:
+def _shorten_line(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")
+
+
+def write_table(frame: pl.DataFrame, stream: IO[bytes], separator: str, *, header: bool | None, path: Path) -> None:
+    """Write head, relation, tail and the optional columns; header=None writes one where reading needs it."""
+    with_header = _needs_table_header(frame) if header is None else header
+    style: Literal["never", "necessary", "always"] = "never"
+    if separator == "\t":
+        _refuse_what_tsv_can_not_hold(frame, path)
+    else:
+        # A quote before the first name keeps it from being read as a comment, or as a byte order mark.
+        style = "always" if frame["head"].str.contains(f"^[{COMMENT}{BYTE_ORDER_MARK}]").any() else "necessary"
+    for start in range(0, len(frame), CHUNK_ROWS):
+        part = frame.slice(start, CHUNK_ROWS)
+        text = part.write_csv(separator=separator, quote_style=style, include_header=with_header and start == 0)
+        stream.write(text.encode())
+
+
+def _needs_table_header(frame: pl.DataFrame) -> bool:
+    """Whether the first fact would be taken for a header, or what it begins with for another encoding."""
+    first = frame.row(0)[:3]
+    looks_encoded = first[0].startswith(BYTE_ORDER_MARK) or "\x00" in "".join(first)  # as every other byte of UTF-16
+    return frame.width > 3 or find_known_header(first) is not None or looks_encoded
+
+
+def _refuse_what_tsv_can_not_hold(frame: pl.DataFrame, path: Path) -> None:
+    for column in frame.select(pl.col(pl.String)).iter_columns():
+        bad = column.filter(column.str.contains("[\t\r\n]"))
+        if len(bad):
+            raise WriteError(
+                f"{path}: the name {bad[0]!r} has a tab or a line end, which TSV can't hold. Write .csv or .parquet."
+            )
+    comments = frame["head"].filter(frame["head"].str.starts_with(COMMENT))
+    if len(comments):
+        raise WriteError(
+            f"{path}: the head {comments[0]!r} begins with {COMMENT!r}, and would be read back as a comment. "
+            "Write .csv or .parquet."
+        )

@@ -9,21 +9,23 @@ import polars as pl
 
 from stablerule.errors import InputError, MissingExtra, OptionError, WriteError
 from stablerule.graph import Dataset, Graph
-from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes, write_beside
-from stablerule.io.folders import OwnFolder, folder_beside
-from stablerule.io.frames import is_pandas, read_frame, read_pandas
+from stablerule.graph.graph import FILES, INDEX
+from stablerule.io.atomic import OwnFolder, folder_beside, write_beside
+from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
+from stablerule.io.frames import is_pandas_frame, read_frame, read_pandas
 from stablerule.io.options import EXTRA, ReadOptions
 from stablerule.io.rdf import DEFAULT_GRAPH, Shortening, write_rdf
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
-from stablerule.io.splits import split_of
-from stablerule.io.text import write_table
+from stablerule.io.splits import find_split_of_file
+from stablerule.io.tables import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
 WRITABLE = (".tsv", ".txt", ".csv", ".parquet", *RDF_FORMATS)
-SPLIT_FOLDER = OwnFolder(ours=lambda name: split_of(name) is not None)
+SPLIT_FOLDER = OwnFolder(ours=lambda name: find_split_of_file(name) is not None)
+SAVED_GRAPH = OwnFolder(ours=FILES.__contains__, marks=frozenset({INDEX}))
 
 
 def write_triples(
@@ -41,12 +43,12 @@ def write_triples(
     prefixes, base: for RDF, see `ReadOptions`.
     """
     path = Path(path)
-    suffix = _format_of(path)
+    suffix = _find_file_format(path)
     names = Shortening(prefixes or {}, ReadOptions(base=base).base)
-    facts = _facts(frame)
-    _refuse_loss(facts, suffix, path)
+    facts = _read_facts_to_write(frame)
+    _refuse_lossy_format(facts, suffix, path)
     with write_beside(path) as temporary:
-        _write(facts, temporary, suffix, names, header=header, path=path)
+        _write_facts(facts, temporary, suffix, names, header=header, path=path)
 
 
 def write_dataset(
@@ -63,15 +65,21 @@ def write_dataset(
     """
     folder = Path(folder)
     # All that can be known to fail is looked at before a folder is made.
-    chosen = _format_of(folder / f"train{suffix}")
+    chosen = _find_file_format(folder / f"train{suffix}")
     names = Shortening(dataset.prefixes, ReadOptions(base=base).base)
     frames = {part: dataset.frame(part) for part, triples in dataset.splits.items() if len(triples)}
     for part, frame in frames.items():
-        _refuse_loss(frame, chosen, folder / f"{part}{suffix}")
+        _refuse_lossy_format(frame, chosen, folder / f"{part}{suffix}")
     with folder_beside(folder, overwrite=overwrite, replaces=SPLIT_FOLDER) as temporary:
         for part, frame in frames.items():
             file = f"{part}{suffix}"
-            _write(frame, temporary / file, chosen, names, header=None, path=folder / file)
+            _write_facts(frame, temporary / file, chosen, names, header=None, path=folder / file)
+
+
+def save_graph(graph: Graph, folder: str | PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a graph as a folder of arrays, whole or not at all. Only a saved graph is overwritten."""
+    with folder_beside(Path(folder), overwrite=overwrite, replaces=SAVED_GRAPH) as temporary:
+        graph.write_into(temporary)
 
 
 def to_pandas(frame: pl.DataFrame) -> Any:
@@ -86,7 +94,7 @@ def to_pandas(frame: pl.DataFrame) -> Any:
     return pd.DataFrame({name: frame[name].to_list() for name in frame.columns}, columns=frame.columns)
 
 
-def _format_of(path: Path) -> str:
+def _find_file_format(path: Path) -> str:
     stem, suffix, compression = split_suffixes(path)
     if suffix not in WRITABLE or (suffix == ".parquet" and compression):
         behind = ", ".join(COMPRESSIONS)
@@ -97,7 +105,7 @@ def _format_of(path: Path) -> str:
     return suffix
 
 
-def _facts(frame: Any) -> pl.DataFrame:
+def _read_facts_to_write(frame: Any) -> pl.DataFrame:
     """Read a frame as `read_dataset` would, so that what is written is what would be read: checked, and in order."""
     if isinstance(frame, Dataset):
         raise InputError(
@@ -106,7 +114,7 @@ def _facts(frame: Any) -> pl.DataFrame:
         )
     if isinstance(frame, pl.DataFrame):
         facts = read_frame(frame, ReadOptions(), where="frame to write").frame
-    elif is_pandas(frame):
+    elif is_pandas_frame(frame):
         facts = read_pandas(frame, ReadOptions(), where="frame to write").frame
     else:
         raise InputError(f"A polars or pandas frame was expected, got {type(frame).__name__}.")
@@ -119,7 +127,7 @@ def _facts(frame: Any) -> pl.DataFrame:
     return facts
 
 
-def _refuse_loss(frame: pl.DataFrame, suffix: str, path: Path) -> None:
+def _refuse_lossy_format(frame: pl.DataFrame, suffix: str, path: Path) -> None:
     """RDF has no place for weight and time, and only quads have one for the source."""
     if suffix not in RDF_FORMATS:
         return
@@ -134,7 +142,7 @@ def _refuse_loss(frame: pl.DataFrame, suffix: str, path: Path) -> None:
         )
 
 
-def _write(
+def _write_facts(
     frame: pl.DataFrame, temporary: Path, suffix: str, names: Shortening, *, header: bool | None, path: Path
 ) -> None:
     """Write to a temporary file; `path`, where it will stand, is for messages and for its suffix."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from stablerule.paths.examples import ExampleFacts
 from stablerule.paths.traits import count_traits, list_traits, name_traits
+from stablerule.paths.withheld import ExampleFacts
 from stablerule.rules import RuleSet
 from stablerule.rules.scored import PESSIMISM
 

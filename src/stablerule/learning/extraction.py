@@ -10,7 +10,7 @@ import polars as pl
 
 from stablerule.progress import progress_bar
 from stablerule.rules import RuleSet
-from stablerule.rules.statistics import measure_rules
+from stablerule.rules.measuring import measure_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
-    from stablerule.paths.examples import ExampleFacts
+    from stablerule.paths.withheld import ExampleFacts
     from stablerule.samples import RuleSamples
 
 BLOCK = 4096  # bodies scored at a time

@@ -12,7 +12,7 @@ from stablerule.learning.fitting import finish
 from stablerule.learning.plan import budget_within
 from stablerule.reasoning import RuleReasoner
 from stablerule.rules import RuleSet, read_rules
-from stablerule.rules.statistics import measure_rules
+from stablerule.rules.measuring import measure_rules
 
 if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples

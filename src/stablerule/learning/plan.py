@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stablerule.learning.options import FEW_RELATIONS
-from stablerule.paths.threads import available_cores
+from stablerule.paths.threads import count_cores
 from stablerule.samples import sample_rules
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def walks_within(budget: Budget, walks: int) -> int:
     """As many walks as a tenth of the time that is left allows, and at least some."""
     if not budget.limited:
         return walks
-    within = int(budget.left / 10 * WALKS_A_SECOND * available_cores())
+    within = int(budget.left / 10 * WALKS_A_SECOND * count_cores())
     if within < walks:
         budget.cut()
     return max(min(walks, PILOT_WALKS), min(walks, within))
@@ -53,7 +53,7 @@ def budget_within(budget: Budget, edges: float | None) -> float | None:
     if not budget.limited:
         return edges
     # Nothing is cut short by it: rules may need fewer edges, and what was measured on some is told with its error.
-    return max(1.0, min(math.inf if edges is None else edges, budget.left / 3 * EDGES_A_SECOND * available_cores()))
+    return max(1.0, min(math.inf if edges is None else edges, budget.left / 3 * EDGES_A_SECOND * count_cores()))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Plan:
         if minutes is not None:
             said.append(f"{minutes:g} minutes at most")
         elif self.seconds > HOURS:
-            said.append(f"This takes hours on {available_cores()} cores. The defaults take minutes at most.")
+            said.append(f"This takes hours on {count_cores()} cores. The defaults take minutes at most.")
         return said
 
 
@@ -87,8 +87,8 @@ def plan_counting(graph: Graph, o: MinesRules) -> Plan:
     walks = o.walks or walks_for(graph)
     bodies = expected_bodies(graph, walks, o.max_length, o.seed)
     budget = o.mining.measure_budget
-    measuring = 30.0 if budget is None else budget / EDGES_A_SECOND / available_cores()
-    return Plan(walks, bodies, 200.0 * bodies, walks / WALKS_A_SECOND / available_cores() + measuring)
+    measuring = 30.0 if budget is None else budget / EDGES_A_SECOND / count_cores()
+    return Plan(walks, bodies, 200.0 * bodies, walks / WALKS_A_SECOND / count_cores() + measuring)
 
 
 def plan_stablerule(graph: Graph, o: StableRule) -> Plan:

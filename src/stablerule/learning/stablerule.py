@@ -10,7 +10,7 @@ from stablerule.learning.options import OLD_NAMES, Decorrelation, Mining, Traini
 from stablerule.learning.plan import plan_stablerule
 from stablerule.reasoning.model_folder import NETWORK
 from stablerule.reasoning.reasoner import RuleReasoner
-from stablerule.samples import check_lengths
+from stablerule.samples import check_walk_lengths
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,7 +136,7 @@ class StableRule(RuleReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_lengths(self.mining.min_length, self.max_length)
+        check_walk_lengths(self.mining.min_length, self.max_length)
         self._at_least(1, "walks", "rules_per_relation")
         try:
             import torch  # noqa: F401, PLC0415

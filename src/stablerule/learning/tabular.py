@@ -8,7 +8,7 @@ from stablerule.learning.fitting import fit_tabular
 from stablerule.learning.options import OLD_MINING, Mining
 from stablerule.learning.plan import plan_counting
 from stablerule.reasoning.reasoner import RuleReasoner
-from stablerule.samples import check_lengths
+from stablerule.samples import check_walk_lengths
 
 if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples
@@ -73,6 +73,6 @@ class Tabular(RuleReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_lengths(self.mining.min_length, self.max_length)
+        check_walk_lengths(self.mining.min_length, self.max_length)
         self._at_least(1, "walks", "rules_per_relation")
         self._at_least(0, "smoothing")

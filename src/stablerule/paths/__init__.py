@@ -1,5 +1,5 @@
 """The graph walked along relations, by compiled kernels."""
 
-from stablerule.paths.distances import count_within, pair_distances
+from stablerule.paths.distances import count_pairs_within, measure_pair_distances
 
-__all__ = ["count_within", "pair_distances"]
+__all__ = ["count_pairs_within", "measure_pair_distances"]

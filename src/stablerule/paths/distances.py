@@ -8,7 +8,7 @@ import numpy as np
 
 from stablerule.errors import OptionError
 from stablerule.paths.compiling import compiled
-from stablerule.paths.threads import available_cores, in_threads
+from stablerule.paths.threads import count_cores, run_in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ FARTHEST = 3
 FAR = np.int8(FARTHEST + 1)
 
 
-def pair_distances(
+def measure_pair_distances(
     graph: Graph, heads: Ids, tails: Ids, *, progress: Callable[[int], None] | None = None
 ) -> NDArray[np.int8]:
     """Steps on the shortest way from each head to its tail, in any direction of the edges; 4 where more than 3.
@@ -33,7 +33,7 @@ def pair_distances(
     >>> from stablerule.graph import Dataset
     >>> chain = [("a", "r", "b"), ("c", "r", "b"), ("c", "r", "d"), ("e", "r", "d")]
     >>> graph = Dataset.from_names("chain", train=chain).graph
-    >>> pair_distances(graph, np.array([0, 0, 0, 0, 0]), np.array([1, 2, 3, 4, 0])).tolist()
+    >>> measure_pair_distances(graph, np.array([0, 0, 0, 0, 0]), np.array([1, 2, 3, 4, 0])).tolist()
     [1, 2, 3, 4, 4]
 
     progress: called with the number of pairs just done, from several threads.
@@ -45,25 +45,27 @@ def pair_distances(
     result = np.full(len(heads), FAR, np.int8)
     # Pairs with the same tail together: the ball around the tail is then drawn once.
     order = np.argsort(tails, kind="stable")
-    parts = np.array_split(order, max(1, min(len(order) // 64, 8 * available_cores())))
+    parts = np.array_split(order, max(1, min(len(order) // 64, 8 * count_cores())))
 
     def run(part: NDArray[np.int64]) -> None:
-        result[part] = _distances(graph.adjacency, heads[part].astype(np.int32), tails[part].astype(np.int32))
+        result[part] = _measure_distances(graph.adjacency, heads[part].astype(np.int32), tails[part].astype(np.int32))
         if progress:
             progress(len(part))
 
-    in_threads(run, parts)
+    run_in_threads(run, parts)
     return result
 
 
-def count_within(graph: Graph, triples: Triples, *, progress: Callable[[int], None] | None = None) -> dict[int, int]:
+def count_pairs_within(
+    graph: Graph, triples: Triples, *, progress: Callable[[int], None] | None = None
+) -> dict[int, int]:
     """Return how many of these triples have head and tail within 1, 2 and 3 steps in the graph."""
-    distances = pair_distances(graph, triples.heads, triples.tails, progress=progress)
+    distances = measure_pair_distances(graph, triples.heads, triples.tails, progress=progress)
     return {steps: int((distances <= steps).sum()) for steps in range(1, FARTHEST + 1)}
 
 
 @compiled
-def _distances(g: Adjacency, heads: Ids, tails: Ids) -> NDArray[np.int8]:
+def _measure_distances(g: Adjacency, heads: Ids, tails: Ids) -> NDArray[np.int8]:
     """(n,): the graph's edges run both ways, so the ball around a tail is reached from the head as well."""
     offsets, neighbours = g.offsets, g.link_tails
     near = np.full(len(offsets) - 1, np.int32(-1))  # the tail whose neighbour an entity is

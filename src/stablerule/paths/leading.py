@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stablerule.paths.compiling import NOTHING, compiled
-from stablerule.paths.threads import in_threads
-from stablerule.paths.trail import Trail, follow_body, leave, new_trail
+from stablerule.paths.threads import run_in_threads
+from stablerule.paths.trail import Trail, follow_body, make_trail, reset_trail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CHUNK = 1024  # queries that a thread takes at a time
 
 
-def leading_bodies(
+def find_leading_bodies(
     graph: Graph, heads: Ids, relations: Ids, bodies: Ids, starts: Offsets, *, threads: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each query (n,) try the bodies of its relation; return the pairs of query and body that lead somewhere.
@@ -30,18 +30,20 @@ def leading_bodies(
 
     def run(first: int) -> NDArray[np.int64]:
         some = slice(first, first + CHUNK)
-        trail = new_trail(graph.n_entities)
-        found = _lead(graph.stepped, graph.n_relations, heads[some], relations[some], bodies, lengths, starts, trail)
+        trail = make_trail(graph.n_entities)
+        found = _find_leading(
+            graph.stepped, graph.n_relations, heads[some], relations[some], bodies, lengths, starts, trail
+        )
         found[0] += first
         return found
 
-    parts = in_threads(run, range(0, max(len(heads), 1), CHUNK), threads=threads)
+    parts = run_in_threads(run, range(0, max(len(heads), 1), CHUNK), threads=threads)
     pairs = np.concatenate(parts, axis=1)
     return pairs[0], pairs[1]
 
 
 @compiled
-def _lead(
+def _find_leading(
     g: Stepped,
     relations: int,
     heads: Ids,
@@ -54,7 +56,7 @@ def _lead(
     found = np.empty((2, 1024), np.int64)
     size = 0
     for query in range(len(heads)):
-        leave(trail)
+        reset_trail(trail)
         for body in range(starts[asked[query]], starts[asked[query] + 1]):
             length = lengths[body]
             n = follow_body(g, relations, heads[query], NOTHING, NOTHING, bodies[body], length, trail)
@@ -72,5 +74,5 @@ def _lead(
                     found = larger
                 found[0, size], found[1, size] = query, body
                 size += 1
-    leave(trail)
+    reset_trail(trail)
     return found[:, :size]

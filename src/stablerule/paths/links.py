@@ -14,8 +14,8 @@ import numpy as np
 
 from stablerule.errors import OptionError
 from stablerule.paths.compiling import compiled
-from stablerule.paths.counting import COUNT_MASK, ONE, Table, add, grown
-from stablerule.paths.threads import in_threads
+from stablerule.paths.tally import COUNT_MASK, ONE, Table, add_path_count, grow_path_table
+from stablerule.paths.threads import run_in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ NO_HEAD = np.uint64(0)  # the table counts pairs of body and head relation, and 
 
 
 class Links(NamedTuple):
-    """Paths between pairs: pair rows[i] is linked by the body with keys[i] (see `body_key`) in paths[i] ways."""
+    """Paths between pairs: pair rows[i] is linked by the body with keys[i] (see `pack_body_key`) in paths[i] ways."""
 
     rows: NDArray[np.int64]
     keys: NDArray[np.uint64]
@@ -73,20 +73,20 @@ def count_links(
         if stop.is_set():
             return Links(np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int64))
         asked = heads[rows], tails[rows], relations[rows]
-        found, keys, counts = _link(graph.adjacency, graph.n_relations, *asked, two_steps, max_length)
+        found, keys, counts = _count_links(graph.adjacency, graph.n_relations, *asked, two_steps, max_length)
         if progress:
             progress(len(asked[0]))
         order = np.lexsort((keys, found))
         return Links(found[order] + first, keys[order], counts[order])
 
-    parts = in_threads(run, range(0, len(heads), CHUNK), threads=threads, stop=stop)
+    parts = run_in_threads(run, range(0, len(heads), CHUNK), threads=threads, stop=stop)
     if not parts:
         return run(0)
     return Links(*(np.concatenate([part[column] for part in parts]) for column in range(3)))
 
 
 @compiled
-def _link(
+def _count_links(
     g: Adjacency,
     relations: int,
     heads: Ids,
@@ -97,7 +97,7 @@ def _link(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
     entities = len(g.offsets) - 1
     link_to = np.full(entities, np.int64(-1))  # first link from the far end to an entity
-    table = small_table()
+    table = make_small_path_table()
     rows = np.empty(1024, np.int64)
     keys = np.empty(1024, np.uint64)
     counts = np.empty(1024, np.int64)
@@ -115,25 +115,25 @@ def _link(
         for link in range(g.offsets[far], g.offsets[far + 1]):
             link_to[g.link_tails[link]] = -1
         while size + used > len(rows):
-            rows, keys, counts = longer(rows), longer(keys), longer(counts)
+            rows, keys, counts = lengthen_path_array(rows), lengthen_path_array(keys), lengthen_path_array(counts)
         for slot in range(len(table)):
             if table[slot, 1] != 0:
                 rows[size], keys[size], counts[size] = row, table[slot, 0], table[slot, 1] & COUNT_MASK
                 size += 1
                 table[slot, 1] = 0
         if len(table) > 64 * (used + 64):  # a hub went before: do not search its room for every pair
-            table = small_table()
+            table = make_small_path_table()
     return rows[:size], keys[:size], counts[:size]
 
 
 @compiled
-def small_table() -> Table:
+def make_small_path_table() -> Table:
     """Begin small: most pairs have few links."""
     return np.zeros((256, 2), np.uint64)
 
 
 @compiled
-def longer(array):  # type: ignore[no-untyped-def]  # one for each kind of number
+def lengthen_path_array(array):  # type: ignore[no-untyped-def]  # one for each kind of number
     """Give an array twice the room."""
     larger = np.empty(2 * len(array), array.dtype)
     larger[: len(array)] = array
@@ -159,11 +159,11 @@ def _count_paths(
     if last >= 0:
         while last < ends and g.link_tails[last] == near:
             back = g.link_relations[last]  # from the far end to the near one
-            step = back if turned else turn(back, relations)
+            step = back if turned else turn_relation(back, relations)
             if step != own:
                 if 2 * (used + 1) > len(table):
-                    table = grown(table)
-                used += add(table, np.uint64(step + 1), NO_HEAD, ONE)
+                    table = grow_path_table(table)
+                used += add_path_count(table, np.uint64(step + 1), NO_HEAD, ONE)
             last += 1
     begin = low
     while begin < high and max_length > 1:
@@ -176,10 +176,10 @@ def _count_paths(
             if last >= 0:
                 while last < ends and g.link_tails[last] == first:
                     while 2 * (used + end - begin) > len(table):
-                        table = grown(table)
+                        table = grow_path_table(table)
                     for link in range(begin, end):
-                        key = two(g.link_relations[link], g.link_relations[last], turned, relations)
-                        used += add(table, key, NO_HEAD, ONE)
+                        key = write_two_step_key(g.link_relations[link], g.link_relations[last], turned, relations)
+                        used += add_path_count(table, key, NO_HEAD, ONE)
                     last += 1
             if max_length > 2:
                 for edge in range(g.offsets[first], g.offsets[first + 1]):
@@ -189,34 +189,36 @@ def _count_paths(
                         continue
                     while last < ends and g.link_tails[last] == second:
                         while 2 * (used + end - begin) > len(table):
-                            table = grown(table)
+                            table = grow_path_table(table)
                         for link in range(begin, end):
                             a, b, c = g.link_relations[link], g.edge_relations[edge], g.link_relations[last]
-                            used += add(table, three(a, b, c, turned, relations), NO_HEAD, ONE)
+                            used += add_path_count(
+                                table, write_three_step_key(a, b, c, turned, relations), NO_HEAD, ONE
+                            )
                         last += 1
         begin = end
     return table, used
 
 
 @compiled
-def turn(relation: int, relations: int) -> int:
+def turn_relation(relation: int, relations: int) -> int:
     """`~r`."""
     return (relation + relations) % (2 * relations)
 
 
 @compiled
-def two(a: int, c: int, turned: bool, relations: int) -> np.uint64:
+def write_two_step_key(a: int, c: int, turned: bool, relations: int) -> np.uint64:
     """Write near -a-> x <-c- far as a key, from the head to the tail."""
     base = np.uint64(2 * relations + 1)
     if turned:
-        return np.uint64(c + 1) * base + np.uint64(turn(a, relations) + 1)
-    return np.uint64(a + 1) * base + np.uint64(turn(c, relations) + 1)
+        return np.uint64(c + 1) * base + np.uint64(turn_relation(a, relations) + 1)
+    return np.uint64(a + 1) * base + np.uint64(turn_relation(c, relations) + 1)
 
 
 @compiled
-def three(a: int, b: int, c: int, turned: bool, relations: int) -> np.uint64:
+def write_three_step_key(a: int, b: int, c: int, turned: bool, relations: int) -> np.uint64:
     """Write near -a-> x -b-> y <-c- far as a key, from the head to the tail."""
     base = np.uint64(2 * relations + 1)
     if turned:
-        a, b, c = c, turn(b, relations), a
-    return (np.uint64(a + 1) * base + np.uint64(b + 1)) * base + np.uint64(turn(c, relations) + 1)
+        a, b, c = c, turn_relation(b, relations), a
+    return (np.uint64(a + 1) * base + np.uint64(b + 1)) * base + np.uint64(turn_relation(c, relations) + 1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @compiled
-def edges_between(g: Stepped, entity: int, relation: int) -> tuple[int, int]:
+def find_relation_edges(g: Stepped, entity: int, relation: int) -> tuple[int, int]:
     """Find the edges of one relation at an entity: their tails stand at low..high of g.step_tails."""
     word = g.step_words[relation, entity >> 6]
     bit = np.uint64(1) << np.uint64(entity & 63)
@@ -60,7 +60,7 @@ def reach_next(
     for i in range(n_before):
         here = before[i]
         paths = np.int64(1) if plain else counts_before[here]
-        low, high = edges_between(g, here, relation)
+        low, high = find_relation_edges(g, here, relation)
         seen += high - low + 1
         for edge in range(low, high):
             tail = g.step_tails[edge]
@@ -91,8 +91,8 @@ def take_off_returns(
         if counts[first] == 0:
             continue
         # b must be reached from a by `second`, and a from b by `third`: both lists are sorted.
-        one, one_end = edges_between(g, first, second)
-        two, two_end = edges_between(g, first, back)
+        one, one_end = find_relation_edges(g, first, second)
+        two, two_end = find_relation_edges(g, first, back)
         seen += one_end - one + two_end - two
         while one < one_end and two < two_end:
             a, b = g.step_tails[one], g.step_tails[two]
@@ -128,7 +128,7 @@ def reach_by_enumeration(
     end = np.empty(length + 1, np.int64)
     path = np.empty(length + 1, np.int32)
     path[0] = start
-    at[0], end[0] = edges_between(g, start, body[0])
+    at[0], end[0] = find_relation_edges(g, start, body[0])
     depth, size, seen = 0, 0, 0
     while depth >= 0 and seen < cap:
         if at[depth] == end[depth]:
@@ -151,5 +151,5 @@ def reach_by_enumeration(
         else:
             depth += 1
             path[depth] = tail
-            at[depth], end[depth] = edges_between(g, tail, body[depth])
+            at[depth], end[depth] = find_relation_edges(g, tail, body[depth])
     return size, seen

@@ -15,14 +15,14 @@ R = TypeVar("R")
 A_MOMENT = 0.1  # seconds
 
 
-def available_cores() -> int:
+def count_cores() -> int:
     """Count the cores that this process may run on, which can be fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
 
 
-def in_threads(
+def run_in_threads(
     work: Callable[[T], R], parts: Iterable[T], *, threads: int | None = None, stop: Event | None = None
 ) -> list[R]:
     """Do the work for each part, and return the results in the order of the parts.
@@ -30,10 +30,10 @@ def in_threads(
     A signal may reach a thread that is busy in compiled code, and the main thread, asleep in a lock, would not notice:
     so it wakes up every moment. After Ctrl-C or an error nothing new begins, and `stop` is set for what is running.
 
-    >>> in_threads(abs, [-1, 2, -3])
+    >>> run_in_threads(abs, [-1, 2, -3])
     [1, 2, 3]
     """
-    with ThreadPoolExecutor(threads or available_cores()) as pool:
+    with ThreadPoolExecutor(threads or count_cores()) as pool:
         futures = [pool.submit(work, part) for part in parts]
         pending = set(futures)
         try:

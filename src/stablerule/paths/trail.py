@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stablerule.paths.compiling import compiled
-from stablerule.paths.reach import edges_between, reach_by_enumeration, reach_next, take_off_returns
+from stablerule.paths.reach import find_relation_edges, reach_by_enumeration, reach_next, take_off_returns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class Trail(NamedTuple):
     state: NDArray[np.int64]
 
 
-def new_trail(entities: int, cap: int = LONG_CAP) -> Trail:
+def make_trail(entities: int, cap: int = LONG_CAP) -> Trail:
     """Make room for a graph of so many entities; what is never reached is never touched."""
     first, second, last = (np.empty(entities, np.int32) for _ in range(3))
     counts = np.zeros(entities, np.int64), np.zeros(entities, np.int64), np.empty(0, np.int64)
@@ -48,7 +48,7 @@ def new_trail(entities: int, cap: int = LONG_CAP) -> Trail:
 
 
 @compiled
-def leave(trail: Trail) -> None:
+def reset_trail(trail: Trail) -> None:
     """Forget the entity that was followed from: what comes next begins elsewhere."""
     s = trail.state
     for i in range(s[N_SECOND]):
@@ -77,7 +77,7 @@ def follow_body(
         for i in range(s[N_SECOND]):
             trail.second_counts[trail.second[i]] = 0
         s[N_SECOND], s[NOW_SECOND], s[NOW_FIRST] = 0, -1, body[0]
-        low, high = edges_between(g, start, body[0])
+        low, high = find_relation_edges(g, start, body[0])
         s[SEEN] += high - low + 1
         size = 0
         for edge in range(low, high):

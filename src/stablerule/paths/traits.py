@@ -8,9 +8,9 @@ import numpy as np
 
 from stablerule.graph.triples import read_only
 from stablerule.paths.compiling import compiled
-from stablerule.paths.examples import ExampleFacts
-from stablerule.paths.reach import edges_between
-from stablerule.paths.threads import in_threads
+from stablerule.paths.reach import find_relation_edges
+from stablerule.paths.threads import run_in_threads
+from stablerule.paths.withheld import ExampleFacts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,10 +57,10 @@ def list_traits(graph: Graph) -> Traits:
     owner_offsets = np.concatenate([new, len(blocks) + wide_offsets]).astype(np.int64)
     owners = np.concatenate([graph.edge_tails, wide_owners])
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=graph.n_entities))]).astype(np.int64)
-    return Traits(blocks[new], owner_offsets, owners, offsets, _turn(owner_offsets, owners, offsets))
+    return Traits(blocks[new], owner_offsets, owners, offsets, _list_traits_by_owner(owner_offsets, owners, offsets))
 
 
-def trait_numbers(traits: Traits, graph: Graph, relations: Ids, tails: Ids) -> Ids:
+def find_trait_numbers(traits: Traits, graph: Graph, relations: Ids, tails: Ids) -> Ids:
     """Find traits s(X, d) by ids (n,), with d = -1 for anything; one that nobody has is -1."""
     size, known = 2 * graph.n_relations, len(traits.keys)
     back = (relations.astype(np.int64) + graph.n_relations) % size
@@ -98,16 +98,16 @@ def count_traits(
     least = min_support, min_confidence, pessimism
 
     def count(relation: int) -> Ids:
-        return _count(graph.stepped, graph.n_relations, traits, withheld, relation, *least)
+        return _count_traits(graph.stepped, graph.n_relations, traits, withheld, relation, *least)
 
-    parts = in_threads(count, range(2 * graph.n_relations))
+    parts = run_in_threads(count, range(2 * graph.n_relations))
     heads = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part[0]) for part in parts])
     columns = (np.concatenate([part[i] for part in parts]) if parts else np.empty(0, np.int32) for i in range(4))
     return FoundTraits(heads, *columns)
 
 
 @compiled
-def _turn(owner_offsets: Offsets, owners: Ids, offsets: Offsets) -> Ids:
+def _list_traits_by_owner(owner_offsets: Offsets, owners: Ids, offsets: Offsets) -> Ids:
     """From the owners of traits to the traits of owners, each list sorted."""
     at = offsets[:-1].copy()
     traits = np.empty(len(owners), np.int32)
@@ -119,7 +119,7 @@ def _turn(owner_offsets: Offsets, owners: Ids, offsets: Offsets) -> Ids:
 
 
 @compiled
-def _count(
+def _count_traits(
     g: Stepped,
     relations: int,
     t: Traits,
@@ -162,7 +162,7 @@ def _count(
         for i in range(low, high):
             x = t.owners[i]
             if is_head[x]:
-                begin, end = edges_between(g, x, head)
+                begin, end = find_relation_edges(g, x, head)
                 for edge in range(begin, end):
                     tail = g.step_tails[edge]
                     if counts[tail] == 0:

@@ -16,11 +16,21 @@ import numpy as np
 
 from stablerule.errors import OptionError
 from stablerule.paths.compiling import compiled
-from stablerule.paths.counting import ONE, Counts, Table, add, empty_table, grown, merged
-from stablerule.paths.examples import ExampleFacts
-from stablerule.paths.ordering import first_at_least
-from stablerule.paths.randomness import GOLDEN, below, mix
-from stablerule.paths.threads import available_cores, in_threads
+from stablerule.paths.sorting import find_first_at_least
+from stablerule.paths.tally import (
+    GOLDEN,
+    ONE,
+    U32,
+    Counts,
+    Table,
+    add_path_count,
+    grow_path_table,
+    make_path_table,
+    merge_path_tables,
+    mix_walk_bits,
+)
+from stablerule.paths.threads import count_cores, run_in_threads
+from stablerule.paths.withheld import ExampleFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +63,7 @@ def count_walks(
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Counts:
-    """Walk, and count (body key, head relation, count), sorted; see `body_key` for the keys.
+    """Walk, and count (body key, head relation, count), sorted; see `pack_body_key` for the keys.
 
     The walks are dealt out evenly to the relation ids that have examples. Each has its own stream of random numbers, so
     the result is the same for any number of threads.
@@ -73,7 +83,7 @@ def count_walks(
     next_chunk, stop = count(), Event()
 
     def run(_: int) -> Table:
-        table, used = empty_table(), 0
+        table, used = make_path_table(), 0
         # Threads take chunks from one counter, and sums do not care who took which.
         while not stop.is_set() and (first := next(next_chunk) * CHUNK) < walks:
             last = min(first + CHUNK, walks)
@@ -82,15 +92,15 @@ def count_walks(
                 progress(last - first)
         return table
 
-    workers = threads or available_cores()
-    tables = in_threads(run, range(workers), threads=workers, stop=stop)
-    return merged(tables)
+    workers = threads or count_cores()
+    tables = run_in_threads(run, range(workers), threads=workers, stop=stop)
+    return merge_path_tables(tables)
 
 
-def body_key(body: tuple[int, ...], n_relations: int) -> int:
+def pack_body_key(body: tuple[int, ...], n_relations: int) -> int:
     """Write relation ids as the digits 1..2R of one number: keys sort as bodies do, the shorter first.
 
-    >>> body_key((0, 3), n_relations=2)
+    >>> pack_body_key((0, 3), n_relations=2)
     9
     """
     key = 0
@@ -99,10 +109,10 @@ def body_key(body: tuple[int, ...], n_relations: int) -> int:
     return key
 
 
-def bodies_of(keys: NDArray[np.uint64], n_relations: int, max_length: int) -> Ids:
+def unpack_body_keys(keys: NDArray[np.uint64], n_relations: int, max_length: int) -> Ids:
     """Keys -> bodies (n, max_length), short ones filled with -1 at the end.
 
-    >>> bodies_of(np.array([1, 9], np.uint64), n_relations=2, max_length=3).tolist()
+    >>> unpack_body_keys(np.array([1, 9], np.uint64), n_relations=2, max_length=3).tolist()
     [[0, -1, -1], [0, 3, -1]]
     """
     base = np.uint64(2 * n_relations + 1)
@@ -142,11 +152,11 @@ def _walk_chunk(
     limited = len(withheld) > 0
     visited = np.empty(max_length + 1, np.int32)
     for walk in range(first, last):
-        state = mix(seed * GOLDEN + np.uint64(walk) + np.uint64(1))
+        state = mix_walk_bits(seed * GOLDEN + np.uint64(walk) + np.uint64(1))
         anchor = anchors[walk % len(anchors)]
         plain = anchor % relations
         state += GOLDEN
-        fact = fact_offsets[plain] + below(mix(state), fact_offsets[plain + 1] - fact_offsets[plain])
+        fact = fact_offsets[plain] + draw_below(mix_walk_bits(state), fact_offsets[plain + 1] - fact_offsets[plain])
         start = fact_heads[fact] if anchor < relations else fact_tails[fact]
         # Without backtracking only the last step is looked at, so the walks take all lengths in turn.
         target = max_length if backtracking else min_length + (walk // len(anchors)) % (max_length - min_length + 1)
@@ -156,7 +166,7 @@ def _walk_chunk(
         ever_closed = False
         for length in range(1, target + 1):
             state += GOLDEN
-            edge = g.offsets[here] + below(mix(state), g.offsets[here + 1] - g.offsets[here])
+            edge = g.offsets[here] + draw_below(mix_walk_bits(state), g.offsets[here + 1] - g.offsets[here])
             here = g.edge_tails[edge]
             again = False
             for i in range(length):
@@ -174,7 +184,7 @@ def _walk_chunk(
             if g.offsets[here + 1] - g.offsets[here] < g.offsets[start + 1] - g.offsets[start]:
                 one, other, swapped = here, start, True
             end = g.offsets[one + 1]
-            link = first_at_least(g.link_tails, g.offsets[one], end, other)
+            link = find_first_at_least(g.link_tails, g.offsets[one], end, other)
             closed = False
             while link < end and g.link_tails[link] == other:
                 relation = g.link_relations[link]
@@ -184,13 +194,19 @@ def _walk_chunk(
                 if length > 1 or relation != step:
                     closed = True  # even by a fact that is withheld: the path is not open
                     if not (limited and withheld[link]):
-                        used += add(table, key, np.uint64(relation), ONE)
+                        used += add_path_count(table, key, np.uint64(relation), ONE)
                         if 2 * used > len(table):
-                            table = grown(table)
+                            table = grow_path_table(table)
                 link += 1
             ever_closed |= closed
             if not closed and (negatives == OPEN or (negatives == PAPER and length == target and not ever_closed)):
-                used += add(table, key, np.uint64(negative), ONE)
+                used += add_path_count(table, key, np.uint64(negative), ONE)
                 if 2 * used > len(table):
-                    table = grown(table)
+                    table = grow_path_table(table)
     return table, used
+
+
+@compiled
+def draw_below(bits: np.uint64, size: int) -> np.int64:
+    """Turn 64 random bits into a number below `size`, by multiplying and not by dividing."""
+    return np.int64(((bits >> U32) * np.uint64(size)) >> U32)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from stablerule.errors import spell_count
 from stablerule.graph import INVERSE
-from stablerule.rules.rule import atom, quote
-from stablerule.rules.scored import counted
+from stablerule.rules.rule import quote_name, spell_atom
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,7 +54,7 @@ class Explanation:
         found = [f"{percent(self.share):>4}  {self.rule.rule}"]
         found += [f"      {say_facts(facts)}" for facts in self.facts]
         if more > 0:
-            found.append(f"      and {counted(more, 'other path' if self.groundings else 'path')}")
+            found.append(f"      and {spell_count(more, 'other path' if self.groundings else 'path')}")
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def say_facts(facts: Iterable[Fact]) -> str:
     >>> say_facts([("Lyon", "city_in", "France"), ("Europe", "~in_continent", "France")])
     "city_in('Lyon', 'France'), in_continent('France', 'Europe')"
     """
-    return ", ".join(atom(relation, quote(head), quote(tail)) for head, relation, tail in facts)
+    return ", ".join(spell_atom(relation, quote_name(head), quote_name(tail)) for head, relation, tail in facts)
 
 
 def percent(share: float) -> str:

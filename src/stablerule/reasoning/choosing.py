@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from stablerule.paths.examples import ExampleFacts
+from stablerule.paths.withheld import ExampleFacts
 from stablerule.progress import progress_bar
 from stablerule.reasoning.evidence_weights import Weights, fit_weights, gather_examples, mean_reciprocal_rank
 from stablerule.reasoning.rule_searcher import RuleSearcher

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from stablerule.paths.compiling import NOTHING, compiled, compiled_part
-from stablerule.paths.ordering import sort_by
-from stablerule.paths.reach import edges_between
-from stablerule.paths.threads import in_threads
+from stablerule.paths.reach import find_relation_edges
+from stablerule.paths.sorting import sort_with_items
+from stablerule.paths.threads import run_in_threads
 from stablerule.reasoning.scoring.evidence import BEST, CHAINS, COLUMNS, NO_TRAITS, complete_row, gather
 from stablerule.reasoning.scoring.firing import N_CANDIDATES, close_relation, fire, no_firings, open_relation
 from stablerule.reasoning.scoring.score import ELSEWHERE
@@ -116,7 +116,7 @@ def fit_weights(examples: Examples, graph: Graph, ridges: Sequence[float], seed:
             found[ridge] = _on_a_line(own / scale, _log_odds(examples, which, own / scale, usual))
         return [found[ridge] for ridge in ridges]
 
-    fitted = in_threads(fit, relations)
+    fitted = run_in_threads(fit, relations)
     names = [graph.vocabulary.relation_name(relation) for relation in relations]
     everywhere = {ELSEWHERE: _on_a_line(common / scale, usual)}
     return [everywhere | {name: own[i] for name, own in zip(names, fitted, strict=True)} for i in range(len(ridges))]
@@ -292,7 +292,7 @@ def collect_evidence(
         if place < 0:
             a.popularity[answer] += hidden
             continue
-        low, high = edges_between(known, heads[q], a.relation)
+        low, high = find_relation_edges(known, heads[q], a.relation)
         for edge in range(low, high):
             desk.marked[known.step_tails[edge]] = True
         n = 0
@@ -306,7 +306,7 @@ def collect_evidence(
         strength = np.empty(n)
         for i in range(n):
             strength[i] = -_together(desk.table[rivals[i]])
-        sort_by(strength, rivals, 0, n)
+        sort_with_items(strength, rivals, 0, n)
         own = place if hidden else NOTHING
         _copy_row(a, f, desk, place, own, rows[q, 0])
         strong = min(n, room if n <= room else 3 * room // 4)

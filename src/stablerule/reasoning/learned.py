@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from stablerule.errors import InputError
-from stablerule.paths.examples import ExampleFacts
+from stablerule.paths.withheld import ExampleFacts
 from stablerule.reasoning.budget import Budget, check_minutes
 from stablerule.reasoning.calibration import Calibration
 from stablerule.reasoning.choosing import Choice

@@ -14,7 +14,7 @@ import polars as pl
 from stablerule.errors import ReadError
 from stablerule.graph import Vocabulary
 from stablerule.io import folder_beside
-from stablerule.io.files import umask
+from stablerule.io.atomic import read_umask
 from stablerule.reasoning.learned import Course, Learned
 from stablerule.rules import RuleSet
 
@@ -75,7 +75,7 @@ class SavedModel:
                 from safetensors.numpy import save_file  # noqa: PLC0415  # only learners that have tensors need it
 
                 save_file(tensors, temporary / NETWORK)
-                os.chmod(temporary / NETWORK, 0o666 & ~umask())  # it makes private files, unlike all others
+                os.chmod(temporary / NETWORK, 0o666 & ~read_umask())  # it makes private files, unlike all others
                 about["network_bytes"] = (temporary / NETWORK).stat().st_size
             (temporary / ABOUT).write_text(_json(about), encoding="utf-8")
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from stablerule.graph import Graph, Triples
 from stablerule.paths.compiling import NOTHING, compiled, compiled_part
-from stablerule.paths.ordering import first_at_least
-from stablerule.paths.reach import edges_between
-from stablerule.paths.threads import in_threads
+from stablerule.paths.reach import find_relation_edges
+from stablerule.paths.sorting import find_first_at_least
+from stablerule.paths.threads import run_in_threads
 from stablerule.reasoning.ranks import Ranks
 from stablerule.reasoning.scoring.evidence import COLUMNS
 from stablerule.reasoning.scoring.explain import (
@@ -238,7 +238,7 @@ class RuleSearcher:
             with self._desk() as desk:
                 part(self.asked(int(relations[rows[0]])), rows, desk)
 
-        in_threads(work, [run[i : i + CHUNK] for run in runs for i in range(0, len(run), CHUNK)])
+        run_in_threads(work, [run[i : i + CHUNK] for run in runs for i in range(0, len(run), CHUNK)])
 
 
 @compiled
@@ -263,7 +263,7 @@ def rank_queries(
             if a.how.kind == MAX_PLUS:
                 lists = list_levels(f, a.theory, own)
         place = f.slot_of[answer]
-        low, high = edges_between(known, heads[q], a.relation)
+        low, high = find_relation_edges(known, heads[q], a.relation)
         for edge in range(low, high):
             desk.marked[known.step_tails[edge]] = True
         desk.marked[answer] = False
@@ -304,8 +304,8 @@ def _among_the_rest(
     """No rule reaches the answer: all candidates are better, and the others stand by popularity."""
     candidates, entities = 0, len(desk.marked)
     popularity = a.popularity[answer]
-    better = len(a.popular) - first_at_least(a.popular, 0, len(a.popular), popularity + 1)
-    not_less = len(a.popular) - first_at_least(a.popular, 0, len(a.popular), popularity)
+    better = len(a.popular) - find_first_at_least(a.popular, 0, len(a.popular), popularity + 1)
+    not_less = len(a.popular) - find_first_at_least(a.popular, 0, len(a.popular), popularity)
     equal = (not_less if popularity > 0 else entities) - better
     # Without the answer itself, which `popular` has with the facts that it had before one was hidden.
     if hidden:
@@ -349,7 +349,7 @@ def answer_queries(
         f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
         weigh(f, a.theory, a.g, a.how, NOTHING, a.popularity, desk.table, desk.scores)
         desk.marked[heads[q]] = not itself
-        low, high = edges_between(known, heads[q], a.relation)
+        low, high = find_relation_edges(known, heads[q], a.relation)
         for edge in range(low, high):
             desk.marked[known.step_tails[edge]] = True
         n = 0

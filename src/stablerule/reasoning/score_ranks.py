@@ -32,9 +32,9 @@ def rank_by_scores(
     name: str,
 ) -> Ranks:
     """Score each distinct (head, relation) once, and rank the answers; the arguments are those of `ByScores`."""
-    _check_ids(queries, known)
+    _check_query_ids(queries, known)
     entities, n = known.n_entities, len(queries)
-    pairs, pair_of = _pairs(queries, known)
+    pairs, pair_of = _find_distinct_queries(queries, known)
     order = np.argsort(pair_of, kind="stable")
     asked, pair_of = queries.rows[order], pair_of[order]
     best, worst, candidates = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
@@ -42,10 +42,10 @@ def rank_by_scores(
     at_once = at_once or max(1, SCORES_AT_ONCE // entities)
     for first in range(0, len(pairs), at_once):
         chunk = pairs[first : first + at_once]
-        scores = _scores(score, chunk[:, 0].copy(), chunk[:, 1].copy(), entities, name)
+        scores = _score_entities(score, chunk[:, 0].copy(), chunk[:, 1].copy(), entities, name)
         part = slice(*np.searchsorted(pair_of, (first, first + len(chunk))))
         rows = pair_of[part] - first
-        broken = rank_rows(
+        broken = rank_score_rows(
             scores,
             rows,
             asked[part],
@@ -60,19 +60,19 @@ def rank_by_scores(
             candidates[part],
         )
         if broken >= 0:
-            raise _nan(asked[part][broken], scores[rows[broken]], known, name)
+            raise _make_nan_error(asked[part][broken], scores[rows[broken]], known, name)
     back = np.argsort(order)
     return Ranks(best[back], worst[back], covered[back], candidates[back])
 
 
-def _scores(
+def _score_entities(
     score: Callable[[NDArray[np.int64], NDArray[np.int64]], Any],
     heads: Offsets,
     relations: Offsets,
     entities: int,
     name: str,
 ) -> NDArray[Any]:
-    scores = as_scores(score(heads, relations), f"The scores of {name!r}")
+    scores = convert_model_scores(score(heads, relations), f"The scores of {name!r}")
     if scores.shape != (len(heads), entities):
         raise InputError(
             f"The scores of {name!r} must be of shape {(len(heads), entities)}: a row for each of "
@@ -81,7 +81,7 @@ def _scores(
     return scores
 
 
-def _nan(query: Ids, scores: NDArray[Any], known: Graph, name: str) -> InputError:
+def _make_nan_error(query: Ids, scores: NDArray[Any], known: Graph, name: str) -> InputError:
     words, (head, relation, _) = known.vocabulary, query.tolist()
     entity = words.entity_name(int(np.isnan(scores).argmax()))
     return InputError(
@@ -90,7 +90,7 @@ def _nan(query: Ids, scores: NDArray[Any], known: Graph, name: str) -> InputErro
     )
 
 
-def _check_ids(queries: Triples, graph: Graph) -> None:
+def _check_query_ids(queries: Triples, graph: Graph) -> None:
     """Refuse ids that the graph does not have, which a kernel would take for places in memory."""
     words = graph.vocabulary
     for ids, check in (
@@ -103,14 +103,14 @@ def _check_ids(queries: Triples, graph: Graph) -> None:
             check(int(ids.max()))
 
 
-def _pairs(queries: Triples, graph: Graph) -> tuple[Offsets, Offsets]:
+def _find_distinct_queries(queries: Triples, graph: Graph) -> tuple[Offsets, Offsets]:
     """Distinct (head, relation), (p, 2), and for each query which one is its own."""
     width = 2 * graph.n_relations
     keys, pair_of = np.unique(queries.heads.astype(np.int64) * width + queries.relations, return_inverse=True)
     return np.stack(np.divmod(keys, width), axis=1), pair_of.reshape(-1).astype(np.int64)
 
 
-def as_scores(given: Any, what: str) -> NDArray[Any]:
+def convert_model_scores(given: Any, what: str) -> NDArray[Any]:
     """Return scores in a type that kernels are compiled for, with no tie made or broken on the way."""
     try:
         scores = np.asarray(given)
@@ -157,7 +157,7 @@ def count_rivals(scores: NDArray[Any], answer: int, known: Ids, floor: float, fl
 
 
 @compiled
-def rank_rows(
+def rank_score_rows(
     scores: NDArray[Any],
     rows: Offsets,
     queries: Ids,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from stablerule.errors import spell_count
 from stablerule.graph import Graph, Triples
 from stablerule.paths.reach import reach_next
 from stablerule.reasoning.answers import number, say_facts
 from stablerule.reasoning.queries import joined_graph
 from stablerule.reasoning.ranks import Rank
-from stablerule.rules.rule import quote
-from stablerule.rules.scored import counted
+from stablerule.rules.rule import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,17 +48,17 @@ class Attempt:
     def outcome(self) -> str:
         """Say how it ends."""
         if not self.reached:
-            return f"leads there from {quote(self.start)} only by paths that pass an entity twice"
+            return f"leads there from {quote_name(self.start)} only by paths that pass an entity twice"
         if self.relation is None:
-            return f"leads from {quote(self.start)} to {self._where()}, not there"
+            return f"leads from {quote_name(self.start)} to {self._where()}, not there"
         constants = self.rule.rule.constants
-        to = f" to {quote(constants[1])}" if constants is not None and constants[1] is not None else ""
+        to = f" to {quote_name(constants[1])}" if constants is not None and constants[1] is not None else ""
         step = f"step {self.taken + 1} of {self.rule.rule.length}"
         return f"ends at {step}: no {self.relation} from {self._where()}{to}"
 
     def _where(self) -> str:
         more = self.reached - len(self.names)
-        return ", ".join(map(quote, self.names)) + (f" and {counted(more, 'other')}" if more else "")
+        return ", ".join(map(quote_name, self.names)) + (f" and {spell_count(more, 'other')}" if more else "")
 
     def __str__(self) -> str:
         """Say it on one line."""
@@ -93,11 +93,11 @@ class Rival:
     def lines(self) -> list[str]:
         """Say it in a few lines: the answer, the rule, and the facts of one path."""
         known = "  known" if self.known else ""
-        return [f"{quote(self.entity)}  {number(self.score)}{known}", *self.best.lines()[:2]]
+        return [f"{quote_name(self.entity)}  {number(self.score)}{known}", *self.best.lines()[:2]]
 
     def __str__(self) -> str:
         """Say it on one line."""
-        return f"{quote(self.entity)}  {number(self.score)}{'  known' if self.known else ''}  {self.best}"
+        return f"{quote_name(self.entity)}  {number(self.score)}{'  known' if self.known else ''}  {self.best}"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -179,7 +179,7 @@ class WhyNot:
         more = self.rank.best - 1 - len(self.above)
         found = ["Above it:"] if self.above else []
         found += [f"  {line}" for one in self.above for line in one.lines()]
-        return [*found, f"  and {counted(more, 'other')}"] if self.above and more else found
+        return [*found, f"  and {spell_count(more, 'other')}"] if self.above and more else found
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""

@@ -1,12 +1,32 @@
-"""Templates to text: everything that is filled in is escaped."""
+"""Templates to text: everything that is filled in is escaped, made visible, and keeps its direction of writing."""
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from typing import Any
 
 from stablerule.errors import MissingExtra
-from stablerule.reports.directions import split_directions
+
+LETTERS = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+# Without a comma, a bracket or an arrow: those stand between names, in a rule or a sentence.
+TURNED = re.compile(f"([{LETTERS}]+(?:[ _.0-9-]*[{LETTERS}]+)*)")
+# Controls, marks and overrides of direction, line separators, and what neither XML nor UTF-8 may hold.
+HIDDEN = {
+    code: chr(code).encode("unicode_escape").decode()
+    for code in (
+        *range(0x20),
+        *range(0x7F, 0xA0),
+        0x061C,
+        0x200E,
+        0x200F,
+        *range(0x2028, 0x202F),
+        *range(0x2066, 0x206A),
+        *range(0xD800, 0xE000),
+        0xFFFE,
+        0xFFFF,
+    )
+}
 
 
 def need_jinja() -> None:
@@ -15,7 +35,7 @@ def need_jinja() -> None:
         raise MissingExtra("Writing a page", package="jinja2", extra="report")
 
 
-def render(template: str, values: dict[str, Any], *, package: str = "stablerule.reports") -> str:
+def render_template(template: str, values: dict[str, Any], *, package: str = "stablerule.reports") -> str:
     """Fill a template of a package, which has them in its folder `templates`.
 
     Filters: `decimal` 0.731, `share` 37.4%, `percent` 95%, `count` 1,281; `directions` cuts a text into runs.
@@ -31,33 +51,59 @@ def render(template: str, values: dict[str, Any], *, package: str = "stablerule.
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(decimal=decimal, share=share, percent=percent, count=count, directions=split_directions)
+    environment.filters.update(
+        decimal=write_decimal, share=write_share, percent=write_percent, count=write_count, directions=split_directions
+    )
     return environment.get_template(template).render(values)
 
 
-def decimal(value: float) -> str:
+def make_text_visible(value: Any) -> Any:
+    r"""Return the same plain values, with every text and every key of a dict spelled out.
+
+    >>> print(make_text_visible({"names": [("a\x00b", 2)]}))
+    {'names': [['a\\x00b', 2]]}
+    """
+    if isinstance(value, str):
+        return value.translate(HIDDEN)
+    if isinstance(value, dict):
+        return {make_text_visible(key): make_text_visible(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [make_text_visible(one) for one in value]
+    return value
+
+
+def split_directions(text: str) -> list[tuple[str, bool]]:
+    """Cut a text into runs, each with whether it is written from right to left.
+
+    >>> split_directions("r <- ~\u05d0\u05d1")
+    [('r <- ~', False), ('אב', True)]
+    """
+    return [(run, place % 2 == 1) for place, run in enumerate(TURNED.split(text)) if run]
+
+
+def write_decimal(value: float) -> str:
     """Write a measure with three digits."""
     return f"{value:.3f}"
 
 
-def share(value: float) -> str:
+def write_share(value: float) -> str:
     """Write a measured share.
 
-    >>> share(0.3742)
+    >>> write_share(0.3742)
     '37.4%'
     """
     return f"{value:.1%}"
 
 
-def percent(value: float) -> str:
+def write_percent(value: float) -> str:
     """Write a chosen share with the digits that it has.
 
-    >>> percent(0.95), percent(0.125)
+    >>> write_percent(0.95), write_percent(0.125)
     ('95%', '12.5%')
     """
     return f"{round(100 * value, 4):g}%"
 
 
-def count(value: float) -> str:
+def write_count(value: float) -> str:
     """Write a number of queries."""
     return f"{value:,.0f}"

@@ -44,11 +44,11 @@ class Scale:
 
     def place(self, value: float) -> str:
         """Say where a value stands; one beyond the scale stands at its end."""
-        return _percent(self._share(value))
+        return _write_percentage(self._share(value))
 
     def width(self, start: float, end: float) -> str:
         """Say how wide a bar is."""
-        return _percent(self._share(end) - self._share(start))
+        return _write_percentage(self._share(end) - self._share(start))
 
     @property
     def ticks(self) -> list[Tick]:
@@ -68,10 +68,10 @@ class Scale:
         return min(max(value / self.top, 0.0), 1.0)
 
 
-def stack(counts: list[int]) -> list[tuple[str, str]]:
+def stack_bars(counts: list[int]) -> list[tuple[str, str]]:
     """Put counts in a row: where each begins, and its width. A small one is wide enough to be seen.
 
-    >>> stack([3, 0, 1])
+    >>> stack_bars([3, 0, 1])
     [('0%', '75%'), ('75%', '0%'), ('75%', '25%')]
     """
     total = max(sum(counts), 1)
@@ -79,10 +79,10 @@ def stack(counts: list[int]) -> list[tuple[str, str]]:
     whole = sum(shares) or 1.0
     found, start = [], 0.0
     for share in shares:
-        found.append((_percent(start), _percent(share / whole)))
+        found.append((_write_percentage(start), _write_percentage(share / whole)))
         start += share / whole
     return found
 
 
-def _percent(share: float) -> str:
+def _write_percentage(share: float) -> str:
     return f"{round(100 * share, 2):g}%"

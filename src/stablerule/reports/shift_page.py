@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from stablerule.reports.rendering import render
-from stablerule.reports.scales import Scale, stack
-from stablerule.reports.sentences import split_cause
-from stablerule.reports.visible import make_visible
+from stablerule.reports.rendering import make_text_visible, render_template
+from stablerule.reports.scales import Scale, stack_bars
 from stablerule.shifts.causes import SURE
 from stablerule.shifts.distances import BEYOND, RESAMPLES
-from stablerule.shifts.expecting import FEWEST_EFFECTIVE
+from stablerule.shifts.expected import FEWEST_EFFECTIVE
 from stablerule.shifts.weak_spots import FEWEST
 
 # The page says these in words, so that they come from where they are used.
@@ -22,35 +21,40 @@ CONSTANTS = {
     "standard_errors": SURE,
 }
 SHARES = ("unseen_entity", "unseen_relation", "nothing_fires")
+# As `Cause` writes them; a name may hold the same words, so the last end counts.
+SENTENCES = {
+    "relation": re.compile(r"(queries for )(.*)( (?:rise|fall) from \S+ to \S+)"),
+    "body": re.compile(r"(queries where the body of )(.*)( leads somewhere (?:rise|fall) from \S+ to \S+)"),
+}
 
 
-def shift_page(report: dict[str, Any]) -> str:
+def render_shift_page(report: dict[str, Any]) -> str:
     """Return the page; report: what `ShiftReport.to_json` gives, or the same read from its file."""
-    shown = make_visible(report)
-    return render(
+    shown = make_text_visible(report)
+    return render_template(
         "shift/page.html.jinja",
         {
             **shown,
             "constants": CONSTANTS,
             "whole": Scale(),
-            "reached": _reached(shown["reach"]),
-            "far": _far(shown["distances"]),
-            "moved": _moved(shown["causes"]),
-            "spots": _by_kind(shown["weak_spots"]),
+            "reached": _stack_reach(shown["reach"]),
+            "far": _scale_distances(shown["distances"]),
+            "moved": _scale_causes(shown["causes"]),
+            "spots": _sort_by_kind(shown["weak_spots"]),
             "spots_measured": any(spot["measured_mrr"] is not None for spot in shown["weak_spots"]),
         },
     )
 
 
-def _reached(reach: dict[str, Any]) -> list[dict[str, Any]]:
+def _stack_reach(reach: dict[str, Any]) -> list[dict[str, Any]]:
     """Each part of the queries with its place in the stacked bar; what is in reach comes first."""
     counts = [reach[name] for name in SHARES]
     counts = [reach["n"] - sum(counts), *counts]
-    parts = zip(("in_reach", *SHARES), counts, stack(counts), strict=True)
+    parts = zip(("in_reach", *SHARES), counts, stack_bars(counts), strict=True)
     return [{"name": name, "n": n, "start": start, "width": width} for name, n, (start, width) in parts]
 
 
-def _far(distances: list[dict[str, Any]]) -> dict[str, Any]:
+def _scale_distances(distances: list[dict[str, Any]]) -> dict[str, Any]:
     """The distances on one scale, each with the point from which it is called shifted, and what that makes it."""
     rows = []
     for one in distances:
@@ -61,19 +65,31 @@ def _far(distances: list[dict[str, Any]]) -> dict[str, Any]:
     return {"rows": rows, "scale": Scale.up_to(max(one["value"], one["limit"]) for one in rows)}
 
 
-def _moved(causes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _scale_causes(causes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The causes by kind, each kind on its own scale: a relation may go from 2% to 5%."""
     return {
         kind: {
             "rows": [{**cause, "parts": split_cause(cause["kind"], cause["text"])} for cause in rows],
             "scale": Scale.up_to((share for cause in rows for share in (cause["before"], cause["now"])), as_share=True),
         }
-        for kind, rows in _by_kind(causes).items()
+        for kind, rows in _sort_by_kind(causes).items()
     }
 
 
-def _by_kind(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def _sort_by_kind(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(row["kind"], []).append(row)
     return found
+
+
+def split_cause(kind: str, text: str) -> tuple[str, str, str]:
+    """Split a sentence around its relation or rule; without one, all of it comes first.
+
+    >>> split_cause("relation", "queries for ~speaks rise from 2% to 5%")
+    ('queries for ', '~speaks', ' rise from 2% to 5%')
+    >>> split_cause("degree", "queries about entities without facts rise from 0% to 9%")
+    ('queries about entities without facts rise from 0% to 9%', '', '')
+    """
+    found = SENTENCES[kind].fullmatch(text) if kind in SENTENCES else None
+    return (found[1], found[2], found[3]) if found else (text, "", "")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import polars as pl
 
 from stablerule.rules.scored import KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sized
 
-    from stablerule.rules.ruleset import RuleSet
+# A set of rules, of which only the size matters here.
+Rules = TypeVar("Rules", bound="Sized")
 
 
 @dataclass(frozen=True, eq=False)
-class RuleDiff:
+class RuleDiff(Generic[Rules]):
     """What `RuleSet.diff` found.
 
     only_this, only_that: rules that only one of the sets has.
@@ -24,15 +25,15 @@ class RuleDiff:
     by: the number that was compared.
     """
 
-    only_this: RuleSet
-    only_that: RuleSet
+    only_this: Rules
+    only_that: Rules
     both: pl.DataFrame
     by: str
 
     @classmethod
     def of(
-        cls, this: pl.DataFrame, that: pl.DataFrame, by: str, as_rules: Callable[[pl.DataFrame], RuleSet]
-    ) -> RuleDiff:
+        cls, this: pl.DataFrame, that: pl.DataFrame, by: str, as_rules: Callable[[pl.DataFrame], Rules]
+    ) -> RuleDiff[Rules]:
         """Compare two tables of rules."""
         one, other = this.select(*KEY, pl.col(by).alias("this")), that.select(*KEY, pl.col(by).alias("that"))
         both = one.join(other, on=KEY, how="inner", nulls_equal=True)

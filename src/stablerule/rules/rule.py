@@ -52,12 +52,12 @@ class Rule:
     constants: Constants | None = None
 
     def __post_init__(self) -> None:
-        check_relation("head_relation", self.head_relation)
+        check_rule_relation("head_relation", self.head_relation)
         if not isinstance(self.body, tuple) or not self.body:
             must = "a tuple of at least one relation name"
             raise OptionError(f"Argument 'body' of Rule must be {must}, got {self.body!r}.")
         for relation in self.body:
-            check_relation("body", relation)
+            check_rule_relation("body", relation)
         if self.constants is not None:
             self._check_constants(self.constants)
 
@@ -90,28 +90,30 @@ class Rule:
 
     def __str__(self) -> str:
         if self.constants is None:
-            head = atom(self.head_relation, "X", "Y")
-            variables = ["X", *islice(variables_between(), self.length - 1), "Y"]
+            head = spell_atom(self.head_relation, "X", "Y")
+            variables = ["X", *islice(name_variables(), self.length - 1), "Y"]
         else:
             tail, near = self.constants
-            head = atom(self.head_relation, "X", quote(tail))
-            variables = ["X", "A" if near is None else quote(near)]
+            head = spell_atom(self.head_relation, "X", quote_name(tail))
+            variables = ["X", "A" if near is None else quote_name(near)]
         steps = zip(self.body, pairwise(variables), strict=True)
-        return f"{head} {ARROW} {', '.join(atom(relation, *ends) for relation, ends in steps)}"
+        return f"{head} {ARROW} {', '.join(spell_atom(relation, *ends) for relation, ends in steps)}"
 
     @classmethod
     def parse(cls, text: str) -> Rule:
         """Read a rule from the text that `str` gives; spaces and the names of the variables between are free."""
-        head, body = read_atoms(text)
+        head, body = read_rule_atoms(text)
         relation, tail = head.step_from("X", text)
         if tail == "Y":
-            return cls(relation, tuple(read_chain(body, text)))
-        if not is_quoted(tail):
+            return cls(relation, tuple(read_rule_chain(body, text)))
+        if not is_quoted_name(tail):
             raise ReadError(f"expected X, and Y or a quoted name, in the head of the rule, found {head} in {text!r}")
         if len(body) != 1:
             raise ReadError(f"expected one atom in the body of a rule with a constant, found {len(body)} in {text!r}")
         step, near = body[0].step_from("X", text)
-        return cls(relation, (step,), (unquote(tail, text), unquote(near, text) if is_quoted(near) else None))
+        return cls(
+            relation, (step,), (unquote_name(tail, text), unquote_name(near, text) if is_quoted_name(near) else None)
+        )
 
 
 class Step(NamedTuple):
@@ -135,10 +137,10 @@ class Atom(NamedTuple):
         return Step(self.relation, back) if there == variable else Step(INVERSE + self.relation, there)
 
     def __str__(self) -> str:
-        return f"{quote_if_needed(self.relation)}({', '.join(self.ends)})"
+        return f"{quote_name_if_needed(self.relation)}({', '.join(self.ends)})"
 
 
-def check_relation(argument: str, relation: object) -> None:
+def check_rule_relation(argument: str, relation: object) -> None:
     """Refuse what can't be the name of a relation or of an inverse."""
     if not isinstance(relation, str) or relation in ("", INVERSE):
         raise OptionError(f"Argument {argument!r} of Rule must hold non-empty relation names, got {relation!r}.")
@@ -146,25 +148,25 @@ def check_relation(argument: str, relation: object) -> None:
         raise OptionError(f"Argument {argument!r} of Rule must spell an inverse with one '~', got {relation!r}.")
 
 
-def atom(relation: str, here: str, there: str) -> str:
+def spell_atom(relation: str, here: str, there: str) -> str:
     """Write one atom; an inverse is written forwards, with its arguments exchanged."""
     plain = relation.removeprefix(INVERSE)
     return str(Atom(plain, (here, there) if plain == relation else (there, here)))
 
 
-def variables_between() -> Iterator[str]:
+def name_variables() -> Iterator[str]:
     """A to W, then A1 to W1, and so on."""
     yield from BETWEEN
     for round_number in count(1):
         yield from (f"{letter}{round_number}" for letter in BETWEEN)
 
 
-def read_chain(body: list[Atom], text: str) -> Iterator[str]:
+def read_rule_chain(body: list[Atom], text: str) -> Iterator[str]:
     """Follow the variables from X to Y."""
     at, seen = "X", {"X"}
     for link in body:
         relation, at = link.step_from(at, text)
-        if at in seen or "Y" in seen or is_quoted(at):
+        if at in seen or "Y" in seen or is_quoted_name(at):
             raise ReadError(f"expected a chain of new variables from X to Y, found {link} in {text!r}")
         seen.add(at)
         yield relation
@@ -172,77 +174,77 @@ def read_chain(body: list[Atom], text: str) -> Iterator[str]:
         raise ReadError(f"expected the last atom of the body to end at Y, found {at} in {text!r}")
 
 
-def read_atoms(text: str) -> tuple[Atom, list[Atom]]:
+def read_rule_atoms(text: str) -> tuple[Atom, list[Atom]]:
     """Split a text into the atom of the head and those of the body."""
-    head, at = read_atom(text, 0)
-    at = expect(ARROW, text, at)
-    found, at = read_atom(text, at)
+    head, at = read_rule_atom(text, 0)
+    at = expect_rule_sign(ARROW, text, at)
+    found, at = read_rule_atom(text, at)
     body = [found]
-    while skip_spaces(text, at) < len(text):
-        found, at = read_atom(text, expect(",", text, at))
+    while skip_rule_spaces(text, at) < len(text):
+        found, at = read_rule_atom(text, expect_rule_sign(",", text, at))
         body.append(found)
     return head, body
 
 
-def read_atom(text: str, at: int) -> tuple[Atom, int]:
+def read_rule_atom(text: str, at: int) -> tuple[Atom, int]:
     """Read `name(first, second)` from a position on; return it and the position behind."""
-    name, at = take(NAME, "a relation", text, at)
-    here, at = take(ARGUMENT, "a variable or a quoted name", text, expect("(", text, at))
-    there, at = take(ARGUMENT, "a variable or a quoted name", text, expect(",", text, at))
-    relation = unquote(name, text) if is_quoted(name) else name
+    name, at = take_rule_token(NAME, "a relation", text, at)
+    here, at = take_rule_token(ARGUMENT, "a variable or a quoted name", text, expect_rule_sign("(", text, at))
+    there, at = take_rule_token(ARGUMENT, "a variable or a quoted name", text, expect_rule_sign(",", text, at))
+    relation = unquote_name(name, text) if is_quoted_name(name) else name
     if not relation or relation.startswith(INVERSE):
         raise ReadError(f"expected the name of a relation (an inverse is r(Y, X)), found {relation!r} in {text!r}")
     if "''" in (here, there):
         raise ReadError(f"expected a name between the quotes in {text!r}")
-    return Atom(relation, (here, there)), expect(")", text, at)
+    return Atom(relation, (here, there)), expect_rule_sign(")", text, at)
 
 
-def take(pattern: re.Pattern[str], what: str, text: str, at: int) -> tuple[str, int]:
+def take_rule_token(pattern: re.Pattern[str], what: str, text: str, at: int) -> tuple[str, int]:
     """Read one token after spaces."""
-    at = skip_spaces(text, at)
+    at = skip_rule_spaces(text, at)
     match = pattern.match(text, at)
     if match is None:
         raise ReadError(f"expected {what} at character {at + 1}, found {text[at : at + 10]!r} in {text!r}")
     return match[0], match.end()
 
 
-def expect(sign: str, text: str, at: int) -> int:
+def expect_rule_sign(sign: str, text: str, at: int) -> int:
     """Step over one sign after spaces."""
-    at = skip_spaces(text, at)
+    at = skip_rule_spaces(text, at)
     if not text.startswith(sign, at):
         raise ReadError(f"expected {sign!r} at character {at + 1}, found {text[at : at + 10]!r} in {text!r}")
     return at + len(sign)
 
 
-def skip_spaces(text: str, at: int) -> int:
+def skip_rule_spaces(text: str, at: int) -> int:
     """Return the position of what comes next."""
     spaces = SPACES.match(text, at)
     return spaces.end() if spaces else at
 
 
-def is_quoted(token: str) -> bool:
+def is_quoted_name(token: str) -> bool:
     """Tell a quoted name from a variable."""
     return token.startswith("'")
 
 
-def quote_if_needed(name: str) -> str:
+def quote_name_if_needed(name: str) -> str:
     """Leave a name as it is when nothing in it could be taken for a sign of the rule."""
     plain = NAME.fullmatch(name) and ARROW not in name and name.isprintable() and not name.startswith(("'", "#"))
-    return name if plain else quote(name)
+    return name if plain else quote_name(name)
 
 
-def quote(name: str) -> str:
+def quote_name(name: str) -> str:
     """Put a name in quotes; what can't be seen is escaped, so that a rule always fits on one line."""
-    return "'" + "".join(ESCAPES.get(c) or (c if c.isprintable() else escape(c)) for c in name) + "'"
+    return "'" + "".join(ESCAPES.get(c) or (c if c.isprintable() else escape_character(c)) for c in name) + "'"
 
 
-def escape(character: str) -> str:
+def escape_character(character: str) -> str:
     r"""Spell a character by its number: \u00a0 is a space that does not break."""
     code = ord(character)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def unquote(token: str, text: str) -> str:
+def unquote_name(token: str, text: str) -> str:
     """Give the name back that `quote` put in quotes."""
     plain = {value[1]: key for key, value in ESCAPES.items()}
 

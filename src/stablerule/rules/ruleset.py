@@ -1,22 +1,28 @@
-"""A set of rules with their numbers, kept as one table."""
+"""A set of rules with their numbers, kept as one table, and what such a table must look like."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from operator import index
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
 import polars as pl
 
-from stablerule.errors import OptionError, ReadError
-from stablerule.rules.checking import Repeated, check_frame, make_frame
+from stablerule.errors import OptionError, ReadError, spell_count
+from stablerule.graph import INVERSE
 from stablerule.rules.difference import RuleDiff
 from stablerule.rules.rule import Rule
-from stablerule.rules.scored import KEY, NUMBERS, ScoredRule, counted
+from stablerule.rules.scored import KEY, NUMBERS, PESSIMISM, SCHEMA, ScoredRule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Kind = Literal["chains", "constants"]
 Numbers: TypeAlias = Mapping[str, float | None]
 Entry: TypeAlias = Rule | ScoredRule | tuple[Rule, Numbers]
+Repeated: TypeAlias = Literal["error", "first"]
 
 
 class RuleSet:
@@ -48,7 +54,7 @@ class RuleSet:
     _frame: pl.DataFrame
 
     def __init__(self, rules: Iterable[Entry] = ()) -> None:
-        entries = [_scored(entry) for entry in rules]
+        entries = [_make_scored_rule(entry) for entry in rules]
         columns: dict[str, list[object]] = {
             "head_relation": [e.rule.head_relation for e in entries],
             "body": [list(e.rule.body) for e in entries],
@@ -57,7 +63,7 @@ class RuleSet:
         }
         columns |= {name: [getattr(e, name) for e in entries] for name in NUMBERS}
         try:
-            self._frame = _in_order(check_frame(make_frame(columns)))
+            self._frame = _put_rules_in_order(check_rule_frame(make_rule_frame(columns)))
         except ReadError as error:
             raise OptionError(f"Argument 'rules' of RuleSet: {error.problem}") from error
 
@@ -71,10 +77,10 @@ class RuleSet:
         ScoredRule(rule=Rule(head_relation='r', body=('s', '~t'), constants=None), score=0.5, support=None, \
 body_count=None, confidence=None, pca_confidence=None, head_coverage=None, confidence_error=None)
         """
-        return cls._trusted(_in_order(check_frame(frame, repeated=repeated)))
+        return cls._from_checked(_put_rules_in_order(check_rule_frame(frame, repeated=repeated)))
 
     @classmethod
-    def _trusted(cls, frame: pl.DataFrame) -> RuleSet:
+    def _from_checked(cls, frame: pl.DataFrame) -> RuleSet:
         rules = cls.__new__(cls)
         rules._frame = frame
         return rules
@@ -112,35 +118,37 @@ body_count=None, confidence=None, pca_confidence=None, head_coverage=None, confi
         if kind is not None:
             chain = pl.col("constant").is_null()
             conditions.append(chain if kind == "chains" else ~chain)
-        return self._trusted(self._frame.filter(conditions))
+        return self._from_checked(self._frame.filter(conditions))
 
     def sort(self, by: str | None = None, *, descending: bool = True) -> RuleSet:
         """Order all rules by a number, unknown ones last; equal ones stand in the order of the rules.
 
         by: score, support, confidence, ...; None takes the score, or the confidence where no rule has a score.
         """
-        return self._trusted(_sorted(self._frame, _number(by, self._frame), descending=descending))
+        return self._from_checked(
+            _sort_rule_frame(self._frame, _choose_rule_number(by, self._frame), descending=descending)
+        )
 
     def top(self, k: int, by: str | None = None) -> RuleSet:
         """Return the k best rules of all, the best first."""
-        return self._trusted(self.sort(by)._frame.head(_count(k)))
+        return self._from_checked(self.sort(by)._frame.head(_check_rule_count(k)))
 
     def top_per_relation(self, k: int, by: str | None = None) -> RuleSet:
         """Return the k best rules for each head relation, by relation, the best first."""
-        frame = _sorted(self._frame, _number(by, self._frame), first=["head_relation"])
-        return self._trusted(frame.filter(pl.int_range(pl.len()).over("head_relation") < _count(k)))
+        frame = _sort_rule_frame(self._frame, _choose_rule_number(by, self._frame), first=["head_relation"])
+        return self._from_checked(frame.filter(pl.int_range(pl.len()).over("head_relation") < _check_rule_count(k)))
 
     def per_relation(self) -> dict[str, RuleSet]:
         """Return the rules for each head relation, relations sorted."""
         parts = self._frame.partition_by("head_relation", as_dict=True, maintain_order=True)
-        return {relation: self._trusted(parts[relation,]) for relation in self.relations}
+        return {relation: self._from_checked(parts[relation,]) for relation in self.relations}
 
     def union(self, other: RuleSet) -> RuleSet:
         """Return the rules of both; one that is in both keeps its numbers from this set."""
         new = other._frame.join(self._frame, on=KEY, how="anti", nulls_equal=True)
-        return self._trusted(_in_order(pl.concat([self._frame, new])))
+        return self._from_checked(_put_rules_in_order(pl.concat([self._frame, new])))
 
-    def diff(self, other: RuleSet, by: str | None = None) -> RuleDiff:
+    def diff(self, other: RuleSet, by: str | None = None) -> RuleDiff[RuleSet]:
         """Say which rules are only in this set, only in the other, and how a number changed for the others.
 
         >>> old = RuleSet([(Rule("r", ("s",)), {"score": 0.5}), (Rule("r", ("t",)), {"score": 0.25})])
@@ -149,7 +157,7 @@ body_count=None, confidence=None, pca_confidence=None, head_coverage=None, confi
         1 only in this, 0 only in that, 1 in both; score changed for 1, by 0.25 at most
         """
         here, there = self._frame, other._frame
-        return RuleDiff.of(here, there, _number(by, here), self._trusted)
+        return RuleDiff.of(here, there, _choose_rule_number(by, here), self._from_checked)
 
     def describe(self) -> str:
         """Return one line with the number of rules, by length and kind."""
@@ -157,22 +165,22 @@ body_count=None, confidence=None, pca_confidence=None, head_coverage=None, confi
         with_constants = len(self) - self._frame["constant"].null_count()
         by_length = ", ".join(f"{n:,} of length {length}" for length, n in lengths)
         behind = f"; {with_constants:,} with constants" if with_constants else ""
-        return self._counts() + (f": {by_length}{behind}" if by_length else "")
+        return self._count_rules() + (f": {by_length}{behind}" if by_length else "")
 
-    def _counts(self) -> str:
+    def _count_rules(self) -> str:
         relations = self._frame["head_relation"].n_unique()
-        return f"{counted(len(self), 'rule')} for {counted(relations, 'relation')}"
+        return f"{spell_count(len(self), 'rule')} for {spell_count(relations, 'relation')}"
 
     def __len__(self) -> int:
         return len(self._frame)
 
     def __iter__(self) -> Iterator[ScoredRule]:
-        return map(_from_row, self._frame.iter_rows())
+        return map(_read_rule_row, self._frame.iter_rows())
 
     def __getitem__(self, place: int) -> ScoredRule:
         if not -len(self) <= index(place) < len(self):
             raise IndexError(f"no rule at {place}: there are {len(self):,}")
-        return _from_row(self._frame.row(place))
+        return _read_rule_row(self._frame.row(place))
 
     def __contains__(self, rule: object) -> bool:
         if not isinstance(rule, Rule):
@@ -197,10 +205,10 @@ body_count=None, confidence=None, pca_confidence=None, head_coverage=None, confi
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"RuleSet({self._counts()})"
+        return f"RuleSet({self._count_rules()})"
 
 
-def _scored(entry: Entry) -> ScoredRule:
+def _make_scored_rule(entry: Entry) -> ScoredRule:
     match entry:
         case ScoredRule():
             return entry
@@ -213,13 +221,13 @@ def _scored(entry: Entry) -> ScoredRule:
     raise OptionError(f"Argument 'rules' of RuleSet must hold Rule, ScoredRule or (Rule, numbers), got {entry!r}.")
 
 
-def _from_row(row: tuple[object, ...]) -> ScoredRule:
+def _read_rule_row(row: tuple[object, ...]) -> ScoredRule:
     head_relation, body, constant, near, *numbers = row
     constants = None if constant is None else (constant, near)
     return ScoredRule(Rule(head_relation, tuple(body), constants), *numbers)  # type: ignore[arg-type]
 
 
-def _number(by: str | None, frame: pl.DataFrame) -> str:
+def _choose_rule_number(by: str | None, frame: pl.DataFrame) -> str:
     if by is None:
         return "confidence" if frame["score"].null_count() == len(frame) else "score"
     if by not in NUMBERS:
@@ -227,17 +235,143 @@ def _number(by: str | None, frame: pl.DataFrame) -> str:
     return by
 
 
-def _count(k: int) -> int:
+def _check_rule_count(k: int) -> int:
     if index(k) < 0:
         raise OptionError(f"Argument 'k' must be 0 or more, got {k}.")
     return index(k)
 
 
-def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
-    return _sorted(frame, _number(None, frame), first=["head_relation"])
+def _put_rules_in_order(frame: pl.DataFrame) -> pl.DataFrame:
+    return _sort_rule_frame(frame, _choose_rule_number(None, frame), first=["head_relation"])
 
 
-def _sorted(frame: pl.DataFrame, by: str, *, first: Iterable[str] = (), descending: bool = True) -> pl.DataFrame:
+def _sort_rule_frame(
+    frame: pl.DataFrame, by: str, *, first: Iterable[str] = (), descending: bool = True
+) -> pl.DataFrame:
     keys = [*first, by, *KEY]
     # Nulls of `by` are last; of constants they are first, as `Rule` orders itself.
     return frame.sort(keys, descending=[descending and k == by for k in keys], nulls_last=[k == by for k in keys])
+
+
+def make_rule_frame(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+    """Make a frame from lists by column; ints become floats, and what can't be in a table is an error."""
+    series = []
+    for name, values in columns.items():
+        try:
+            series.append(_make_body_column(values) if name == "body" else _make_rule_column(name, values))
+        except UnicodeEncodeError as error:
+            raise ReadError(f"a name in column {name!r} is no Unicode text: {error.object!r}.") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            problem = str(error).partition("\n")[0]
+            raise ReadError(f"column {name!r} must have {_name_wanted_values(name)}: {problem}.") from error
+    return pl.DataFrame(series)
+
+
+def _make_rule_column(name: str, values: Sequence[Any]) -> pl.Series:
+    if name not in NUMBERS:
+        return pl.Series(name, values, dtype=SCHEMA[name], strict=True)
+    if any(isinstance(value, bool) for value in values):
+        raise TypeError("found True or False")
+    numbers = [float(value) if isinstance(value, int | np.number) else value for value in values]
+    return pl.Series(name, numbers, dtype=SCHEMA[name], strict=True)
+
+
+def _make_body_column(bodies: Sequence[Any]) -> pl.Series:
+    """Make a column of lists from one long list: polars takes ten times as long over many small ones."""
+    if not all(isinstance(body, list | tuple) and body for body in bodies):
+        if wrong := [body for body in bodies if not isinstance(body, list | tuple | None)]:
+            raise TypeError(f"found {wrong[0]!r}")
+        return _make_rule_column("body", bodies)
+    names = pl.Series("body", list(chain.from_iterable(bodies)), dtype=pl.String, strict=True)
+    rows = np.repeat(np.arange(len(bodies)), np.fromiter(map(len, bodies), np.int64, len(bodies)))
+    return pl.DataFrame({"row": rows, "body": names}).group_by("row", maintain_order=True).agg("body")["body"]
+
+
+def check_rule_frame(frame: pl.DataFrame, *, repeated: Repeated = "error") -> pl.DataFrame:
+    """Return the frame with all columns in order and of the right type, or say what is wrong with it."""
+    if repeated not in ("error", "first"):
+        raise OptionError(f"Argument 'repeated' must be 'error' or 'first', got {repeated!r}.")
+    frame = _add_missing_rule_columns(frame)
+    _check_rule_rows(frame)
+    _check_rule_numbers(frame)
+    if repeated == "error":
+        _check_distinct_rules(frame)
+    else:
+        frame = frame.filter(pl.struct(KEY).is_first_distinct())
+    by_count = pl.col("support") / (pl.col("body_count") + PESSIMISM)
+    return frame.with_columns(pl.coalesce("confidence", by_count).alias("confidence"))
+
+
+def _add_missing_rule_columns(frame: pl.DataFrame) -> pl.DataFrame:
+    missing = [name for name in ("head_relation", "body") if name not in frame.columns]
+    unknown = [name for name in frame.columns if name not in SCHEMA]
+    if missing or unknown:
+        what = f"no column {missing[0]!r}" if missing else f"an unknown column {unknown[0]!r}"
+        raise ReadError(f"a frame of rules has the columns {', '.join(SCHEMA)}; found {what}.")
+    columns = []
+    for name, dtype in SCHEMA.items():
+        found = frame[name] if name in frame.columns else pl.Series(name, [None] * len(frame), dtype=dtype)
+        right = found.dtype.is_numeric() if name in NUMBERS else not _holds_rule_numbers(found.dtype)
+        try:
+            if not right and found.dtype != pl.Null:
+                raise pl.exceptions.InvalidOperationError(str(found.dtype))
+            columns.append(found.cast(dtype))
+        except pl.exceptions.PolarsError as error:
+            raise ReadError(f"column {name!r} must have {_name_wanted_values(name)}, found {found.dtype}.") from error
+    return pl.DataFrame(columns)
+
+
+def _holds_rule_numbers(dtype: pl.DataType) -> bool:
+    inner = dtype.inner if isinstance(dtype, pl.List) else dtype
+    return not isinstance(inner, pl.String | pl.Categorical | pl.Enum | pl.Null)
+
+
+def _name_wanted_values(column: str) -> str:
+    return "numbers" if column in NUMBERS else "lists of relation names" if column == "body" else "names"
+
+
+def _check_rule_rows(frame: pl.DataFrame) -> None:
+    """Hold the rows against what `Rule` accepts, all at once; the message comes from `Rule` itself."""
+    steps, constant, near = pl.col("body"), pl.col("constant"), pl.col("body_constant")
+    wrong_constant = (constant == "") | (near == "") | (steps.list.len() != 1) | steps.is_null()
+    wrong = pl.any_horizontal(
+        _match_wrong_relation(pl.col("head_relation")),
+        steps.is_null() | (steps.list.len() == 0),
+        steps.list.eval(_match_wrong_relation(pl.element())).list.any().fill_null(value=False),
+        pl.when(constant.is_null()).then(near.is_not_null()).otherwise(wrong_constant),
+    )
+    rows = frame.select(wrong.arg_true()).to_series()
+    if not len(rows):
+        return
+    row = rows[0]
+    head_relation, body, constant_, near_ = frame.select(KEY).row(row)
+    try:
+        constants = None if constant_ is None and near_ is None else (constant_, near_)
+        Rule(head_relation, tuple(body or ()), constants)
+    except OptionError as error:
+        raise ReadError(f"row {row + 1:,} is no rule. {error}") from error
+
+
+def _match_wrong_relation(name: pl.Expr) -> pl.Expr:
+    return name.is_null() | name.is_in(["", INVERSE]) | name.str.starts_with(INVERSE * 2)
+
+
+def _check_rule_numbers(frame: pl.DataFrame) -> None:
+    for name in NUMBERS:
+        number = pl.col(name)
+        good = number.is_finite() if name == "score" else number.is_finite() & (number >= 0)
+        rows = frame.select((~good).arg_true()).to_series()
+        if len(rows):
+            must = "a number" if name == "score" else "a number, 0 or more"
+            raise ReadError(
+                f"row {rows[0] + 1:,}: {name} must be {must}, or null where it is not known, "
+                f"got {frame[name][rows[0]]}."
+            )
+
+
+def _check_distinct_rules(frame: pl.DataFrame) -> None:
+    again = frame.select((~pl.struct(KEY).is_first_distinct()).arg_true()).to_series()
+    if len(again):
+        head_relation, body, constant, near = frame.select(KEY).row(again[0])
+        rule = Rule(head_relation, tuple(body), None if constant is None else (constant, near))
+        raise ReadError(f"row {again[0] + 1:,}: a rule must be there once, this one is there again: {rule}")

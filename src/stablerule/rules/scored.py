@@ -68,20 +68,11 @@ class ScoredRule:
         return f"{self.rule}  {numbers}" if numbers else str(self.rule)
 
 
-def exact(number: float) -> str:
+def spell_rule_number(number: float) -> str:
     """Write a number so that the same one is read back, a whole one without a point.
 
-    >>> exact(12.0), exact(0.1), exact(1e300)
+    >>> spell_rule_number(12.0), spell_rule_number(0.1), spell_rule_number(1e300)
     ('12', '0.1', '1e+300')
     """
     # Beyond 2 ** 53 a float is whole anyway, and writing all its digits would only be long.
     return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
-
-
-def counted(count: int, what: str) -> str:
-    """Say how many.
-
-    >>> counted(1, "rule"), counted(1200, "rule")
-    ('1 rule', '1,200 rules')
-    """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,7 +1,8 @@
 """How queries differ: signatures, groups, splits that shift on purpose, and the comparison of two sets of queries."""
 
-from stablerule.shifts.comparing import ShiftReport, Thresholds, compare_queries
-from stablerule.shifts.coverage import body_coverage
+from stablerule.shifts.advice import Thresholds
+from stablerule.shifts.coverage import measure_body_coverage
+from stablerule.shifts.distances import ShiftSize, measure_shift
 from stablerule.shifts.grouping import (
     Grouping,
     by_attribute,
@@ -14,8 +15,8 @@ from stablerule.shifts.grouping import (
 )
 from stablerule.shifts.labels import by_file, read_labels
 from stablerule.shifts.queries import QuerySet, read_query_set
-from stablerule.shifts.signatures import Signatures, path_signatures
-from stablerule.shifts.sizes import ShiftSize, measure_shift
+from stablerule.shifts.report import ShiftReport, compare_queries
+from stablerule.shifts.signatures import Signatures, make_path_signatures
 
 __all__ = [
     "Grouping",
@@ -24,7 +25,6 @@ __all__ = [
     "ShiftSize",
     "Signatures",
     "Thresholds",
-    "body_coverage",
     "by_attribute",
     "by_degree",
     "by_file",
@@ -34,8 +34,9 @@ __all__ = [
     "by_relation",
     "compare_queries",
     "group_by_names",
+    "make_path_signatures",
+    "measure_body_coverage",
     "measure_shift",
-    "path_signatures",
     "read_labels",
     "read_query_set",
 ]

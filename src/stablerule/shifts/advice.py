@@ -1,19 +1,101 @@
-"""What to do about a shift."""
+"""The verdict on current queries, and what to do about it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from stablerule.shifts.causes import Cause
-    from stablerule.shifts.comparing import Reach, Verdict
-    from stablerule.shifts.expecting import Expected
+    from stablerule.shifts.distances import Distance
+    from stablerule.shifts.expected import Expected
+    from stablerule.shifts.profile import Profile
+    from stablerule.shifts.queries import QuerySet
     from stablerule.shifts.weak_spots import WeakSpot
 
+Verdict = Literal["similar", "shifted", "outside"]
+MOST_NAMED = 5
 MANY = 0.05
 
 
-def advise(
+@dataclass(frozen=True)
+class Thresholds:
+    """What makes a verdict.
+
+    outside: the share of queries out of reach (an unseen name, or nothing fires) from which the verdict is "outside";
+    distance: how much larger than its mean by chance a distance must be to be called shifted, besides being larger
+    than 99% of what chance gives.
+    """
+
+    outside: float = 0.2
+    distance: float = 0.05
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How many of n queries the rules can say anything about.
+
+    unseen_entity, unseen_relation: the graph does not have the name; nothing_fires: it has both, and no rule reaches a
+    new candidate. Each query is counted once, in this order. reference_nothing_fires: the share among the reference.
+    """
+
+    n: int
+    unseen_entity: int
+    unseen_relation: int
+    nothing_fires: int
+    reference_nothing_fires: float
+    names: dict[str, list[tuple[str, int]]]
+
+    @property
+    def outside(self) -> float:
+        """Share of queries out of reach."""
+        return (self.unseen_entity + self.unseen_relation + self.nothing_fires) / max(self.n, 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**asdict(self), "outside": self.outside}
+
+
+def count_queries_in_reach(current: QuerySet, now: Profile, before: Profile) -> Reach:
+    """Count the current queries that are out of reach; now, before: those in the graph, and the reference."""
+    no_relation = current.relations < 0
+    no_entity = current.entities < 0
+    return Reach(
+        n=len(current),
+        unseen_entity=int((no_entity & ~no_relation).sum()),
+        unseen_relation=int(no_relation.sum()),
+        nothing_fires=int((~now.answered).sum()),
+        reference_nothing_fires=float((~before.answered).mean()),
+        names={
+            "entities": Counter(current.unseen_entities).most_common(MOST_NAMED),
+            "relations": Counter(current.unseen_relations).most_common(MOST_NAMED),
+        },
+    )
+
+
+def judge_shift(
+    reach: Reach, distances: tuple[Distance, ...], expected: Expected, limits: Thresholds
+) -> tuple[Verdict, list[str]]:
+    """Return the verdict with its reasons."""
+    reasons = []
+    excess = reach.outside - reach.reference_nothing_fires
+    if reach.outside >= limits.outside and excess >= limits.outside / 2:
+        reasons.append(f"{reach.outside:.0%} of the queries are out of reach (outside from {limits.outside:.0%})")
+    if expected.refused:
+        reasons.append(f"expected accuracy can't be told: {expected.refused}")
+    if reasons:
+        return "outside", reasons
+    far = [distance for distance in distances if distance.is_shifted]
+    if far:
+        return "shifted", [
+            f"{one.measure}: {one.value:.2f}, by chance {one.null:.2f} on average and at most {one.null_high:.2f}"
+            for one in far
+        ]
+    return "similar", ["no distance is larger than chance gives by enough to matter, and few queries are out of reach"]
+
+
+def advise_on_shift(
     verdict: Verdict, reach: Reach, causes: list[Cause], expected: Expected, spots: list[WeakSpot], *, labelled: int
 ) -> list[str]:
     """Say what helps, the most pressing first."""

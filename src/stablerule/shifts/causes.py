@@ -49,13 +49,13 @@ class Cause:
         return {**asdict(self), "text": str(self)}
 
 
-def name_causes(reference: Profile, current: Profile, profiler: Profiler) -> list[Cause]:
+def name_shift_causes(reference: Profile, current: Profile, profiler: Profiler) -> list[Cause]:
     """List the shares that moved, beyond three standard errors and by at least two points, the largest change first."""
     words = profiler.graph.vocabulary
     relations = np.unique(np.concatenate([reference.relations, current.relations]))
-    found = _largest(
+    found = _keep_largest_causes(
         [
-            _cause(
+            _make_share_cause(
                 "relation",
                 f"for {words.relation_name(int(relation))}",
                 reference.relations == relation,
@@ -64,9 +64,9 @@ def name_causes(reference: Profile, current: Profile, profiler: Profiler) -> lis
             for relation in relations
         ]
     )
-    found += _largest(
+    found += _keep_largest_causes(
         [
-            _cause(
+            _make_share_cause(
                 "degree",
                 f"about entities of degree {degree} or less" if degree else "about entities without facts",
                 reference.degrees <= degree,
@@ -75,11 +75,11 @@ def name_causes(reference: Profile, current: Profile, profiler: Profiler) -> lis
             for degree in DEGREES
         ]
     )[:2]
-    found += _largest(_bodies(reference, current, profiler))
+    found += _keep_largest_causes(_find_body_causes(reference, current, profiler))
     return sorted(found, key=lambda cause: -abs(cause.change))
 
 
-def _bodies(reference: Profile, current: Profile, profiler: Profiler) -> list[Cause]:
+def _find_body_causes(reference: Profile, current: Profile, profiler: Profiler) -> list[Cause]:
     """Look at each body among the queries of its relation: else a relation that is asked more often moves them all."""
     found = []
     for relation in np.intersect1d(reference.relations, current.relations):
@@ -87,17 +87,17 @@ def _bodies(reference: Profile, current: Profile, profiler: Profiler) -> list[Ca
         columns = np.flatnonzero(profiler.body_relations == relation)
         if not len(columns):
             continue
-        columns = _different(columns, reference.fires[old], current.fires[new], profiler)
+        columns = _keep_distinct_bodies(columns, reference.fires[old], current.fires[new], profiler)
         before = np.asarray(reference.fires[old][:, columns].mean(0)).ravel()
         now = np.asarray(current.fires[new][:, columns].mean(0)).ravel()
         for place, column in enumerate(columns.tolist()):
-            error = _standard_error(before[place], len(old), now[place], len(new))
+            error = _estimate_standard_error(before[place], len(old), now[place], len(new))
             name = f"where the body of {profiler.body_name(column)} leads somewhere"
             found.append(Cause("body", name, float(before[place]), float(now[place]), error))
     return found
 
 
-def _different(columns: NDArray[np.int64], before: Any, now: Any, profiler: Profiler) -> NDArray[np.int64]:
+def _keep_distinct_bodies(columns: NDArray[np.int64], before: Any, now: Any, profiler: Profiler) -> NDArray[np.int64]:
     """Of bodies that lead somewhere for the very same queries keep the shortest: the others say the same again."""
     found: dict[bytes, int] = {}
     lengths = (profiler.bodies[columns] >= 0).sum(1)
@@ -107,18 +107,18 @@ def _different(columns: NDArray[np.int64], before: Any, now: Any, profiler: Prof
     return np.sort(np.array(list(found.values()), np.int64))
 
 
-def _cause(kind: str, name: str, before: NDArray[np.bool_], now: NDArray[np.bool_]) -> Cause:
+def _make_share_cause(kind: str, name: str, before: NDArray[np.bool_], now: NDArray[np.bool_]) -> Cause:
     old, new = float(before.mean()), float(now.mean())
-    return Cause(kind, name, old, new, _standard_error(old, len(before), new, len(now)))
+    return Cause(kind, name, old, new, _estimate_standard_error(old, len(before), new, len(now)))
 
 
-def _standard_error(before: float, n_before: int, now: float, n_now: int) -> float:
+def _estimate_standard_error(before: float, n_before: int, now: float, n_now: int) -> float:
     """Of the difference of two shares, if both came from one pot."""
     share = (before * n_before + now * n_now) / max(n_before + n_now, 1)
     share = min(share, 1.0)  # a mean of ones may be rounded up
     return float(np.sqrt(share * (1 - share) * (1 / max(n_before, 1) + 1 / max(n_now, 1))))
 
 
-def _largest(causes: list[Cause]) -> list[Cause]:
+def _keep_largest_causes(causes: list[Cause]) -> list[Cause]:
     sure = [c for c in causes if abs(c.change) > SURE * c.standard_error and abs(c.change) >= 0.02]
     return sorted(sure, key=lambda cause: -abs(cause.change))[:MOST_OF_A_KIND]

@@ -9,7 +9,7 @@ import polars as pl
 
 from stablerule.errors import InputError
 from stablerule.graph import INVERSE
-from stablerule.shifts.signatures import path_signatures
+from stablerule.shifts.signatures import make_path_signatures
 
 if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LONGEST = 3
 
 
-def body_coverage(
+def measure_body_coverage(
     facts: Triples, groups: Grouping, rules: RuleSet, graph: Graph, *, relation: str | None = None, top: int = 10
 ) -> pl.DataFrame:
     """Return a row for each of the best `top` chain rules of each relation (or of one), and each group.
@@ -33,27 +33,28 @@ def body_coverage(
     >>> dataset = households(families=20, seed=0).dataset
     >>> model = Tabular(walks=20_000, constants=False).fit(dataset.graph, dataset.valid)
     >>> groups = by_random(dataset.test, dataset.graph, groups=2, measure=False)
-    >>> found = body_coverage(dataset.test, groups, model.rules, dataset.graph, relation="grandparent_of", top=1)
+    >>> asked = {"relation": "grandparent_of", "top": 1}
+    >>> found = measure_body_coverage(dataset.test, groups, model.rules, dataset.graph, **asked)
     >>> found["group"].to_list(), found["covered"].is_between(0, 1).all()
     (['random 0', 'random 1'], True)
     """
     if len(groups) != len(facts):
         raise InputError(f"There must be a group for each of the {len(facts):,} facts, got {len(groups):,}.")
     good = rules.filter(kind="chains", max_length=LONGEST, head_relation=relation).top_per_relation(top, "confidence")
-    signatures = path_signatures(facts, graph)
+    signatures = make_path_signatures(facts, graph)
     columns = {tuple(step for step in body if step >= 0): i for i, body in enumerate(signatures.bodies.tolist())}
     linked = signatures.linked.tocsc()
     words, rows = graph.vocabulary, []
     for one in good:
         head = one.rule.head_relation
-        if not _known(head, graph) or not all(_known(step, graph) for step in one.rule.body):
+        if not _knows_relation(head, graph) or not all(_knows_relation(step, graph) for step in one.rule.body):
             continue
         own = np.flatnonzero(facts.relations == words.relation_id(head))
         if not len(own):
             continue
         column = columns.get(tuple(words.relation_id(step) for step in one.rule.body))
         covered = np.zeros(len(own)) if column is None else linked[:, column].toarray().ravel()[own]
-        rows += _by_group(one, covered, own, groups)
+        rows += _measure_group_coverage(one, covered, own, groups)
     schema = {
         "rule": pl.String,
         "confidence": pl.Float64,
@@ -66,7 +67,7 @@ def body_coverage(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _by_group(one: Any, covered: Any, own: Any, groups: Grouping) -> list[tuple[Any, ...]]:
+def _measure_group_coverage(one: Any, covered: Any, own: Any, groups: Grouping) -> list[tuple[Any, ...]]:
     average = float(covered.mean())
     rows = []
     for label, name in enumerate(groups.names):
@@ -78,5 +79,5 @@ def _by_group(one: Any, covered: Any, own: Any, groups: Grouping) -> list[tuple[
     return rows
 
 
-def _known(relation: str, graph: Graph) -> bool:
+def _knows_relation(relation: str, graph: Graph) -> bool:
     return relation.removeprefix(INVERSE) in graph.vocabulary.relations

@@ -1,4 +1,4 @@
-"""Distances between two sets of queries, each beside what two sets of the same kind would show by chance."""
+"""How far groups of facts, or two sets of queries, are apart: from 0 to 1, each beside what chance would give."""
 
 from __future__ import annotations
 
@@ -8,15 +8,68 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from stablerule.shifts.sizes import degree_classes, jensen_shannon, one_hot
+from stablerule.shifts.signatures import has_sklearn, reduce_signatures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stablerule.graph import Graph, Triples
     from stablerule.shifts.profile import Profile
+    from stablerule.shifts.signatures import Signatures
 
+CONTROLS = 20  # random groupings that are measured beside
+CLASSIFIER_CONTROLS = 19
+MOST_CLASSIFIED = 3000
+FOLDS = 4
+NEARLY_ALL = 0.95  # what share of random groupings stays below, in a table of chance
 RESAMPLES = 200
 BEYOND = 0.99
+
+
+@dataclass(frozen=True)
+class ShiftSize:
+    """One measure of the distance between groups.
+
+    value: 0 where the groups are alike, 1 where they have nothing in common; chance: the mean of the same measure over
+    random groups of these sizes; chance_high: the most that nearly all of them reach. Where `value` is not above
+    `chance_high`, there is no shift to be seen.
+    """
+
+    measure: str
+    value: float
+    chance: float
+    chance_high: float
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether it is more than chance gives."""
+        return self.value > self.chance_high
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**asdict(self), "is_shifted": self.is_shifted}
+
+
+def measure_shift(
+    facts: Triples, labels: NDArray[np.int64], graph: Graph, signatures: Signatures, *, seed: int = 0
+) -> tuple[ShiftSize, ...]:
+    """Measure how far groups of facts are apart: relation mix, bodies that link them, degrees, and a classifier.
+
+    The first three are Jensen-Shannon distances between the distributions of the groups, as a share of the largest
+    possible. The last is how well a logistic regression tells the groups apart by their path signatures, on facts it
+    was not fitted to: the mean area under the curve of each group against the rest, stretched so that chance is 0.
+    """
+    random = np.random.default_rng(seed)
+    relations = encode_one_hot(facts.relations % graph.n_relations)
+    degrees = encode_one_hot(classify_degrees(graph.degrees[facts.heads]))
+    other_degrees = encode_one_hot(classify_degrees(graph.degrees[facts.tails]))
+    measured = [
+        _measure_against_chance("relation mix", relations, labels, random),
+        _measure_against_chance("body coverage", signatures.linked.astype(np.float64), labels, random),
+        _measure_against_chance("degrees", sparse.hstack([degrees, other_degrees]).tocsr(), labels, random),
+    ]
+    told = _measure_by_classifier(signatures, labels, random, seed)
+    return (*measured, told) if told is not None else tuple(measured)
 
 
 @dataclass(frozen=True)
@@ -49,26 +102,94 @@ def measure_distances(reference: Profile, current: Profile, *, least: float, see
     depend on how many there are.
     """
     random = np.random.default_rng(seed)
-    relations = one_hot(np.concatenate([reference.relations, current.relations]))
-    degrees = one_hot(degree_classes(np.concatenate([reference.degrees, current.degrees])))
+    relations = encode_one_hot(np.concatenate([reference.relations, current.relations]))
+    degrees = encode_one_hot(classify_degrees(np.concatenate([reference.degrees, current.degrees])))
     # A query where no body fires is a kind of query as well.
     fires = sparse.vstack([reference.fires, current.fires]).tocsr()
     silent = sparse.csr_matrix((np.asarray(fires.sum(1)).ravel() == 0).astype(float)[:, None])
-    bodies = sparse.hstack([_row_shares(fires), silent]).tocsr()
+    bodies = sparse.hstack([_share_out_query_rows(fires), silent]).tocsr()
     is_current = np.arange(len(reference) + len(current)) >= len(reference)
     return tuple(
-        _distance(measure, values, is_current, least, random)
+        _measure_query_distance(measure, values, is_current, least, random)
         for measure, values in (("relation mix", relations), ("degrees", degrees), ("bodies that fire", bodies))
     )
 
 
-def _row_shares(fires: Any) -> Any:
+def measure_jensen_shannon(table: NDArray[np.float64] | Any) -> float:
+    """Distance between the rows of a table of counts (groups, values), each weighing as much as it counts.
+
+    The square root of the mutual information of row and column, as a share of the largest possible.
+
+    >>> apart, alike = np.array([[4.0, 0.0], [0.0, 4.0]]), np.array([[2.0, 6.0], [1.0, 3.0]])
+    >>> measure_jensen_shannon(apart), measure_jensen_shannon(alike)
+    (1.0, 0.0)
+    """
+    table = np.asarray(table, np.float64)
+    table = table[table.sum(1) > 0]
+    total = table.sum()
+    if total <= 0 or len(table) < 2:
+        return 0.0
+    joint = table / total
+    rows, columns = joint.sum(1, keepdims=True), joint.sum(0, keepdims=True)
+    expected = rows * columns
+    held = joint > 0
+    information = float((joint[held] * np.log(joint[held] / expected[held])).sum())
+    most = -float((rows * np.log(rows)).sum())
+    return min(1.0, float(np.sqrt(information / most))) if information > 1e-12 else 0.0
+
+
+def _measure_against_chance(
+    measure: str, values: Any, labels: NDArray[np.int64], random: np.random.Generator
+) -> ShiftSize:
+    """values: (n, m) sparse, what each fact adds to the distribution of its group."""
+
+    def distance(groups: NDArray[np.int64]) -> float:
+        return measure_jensen_shannon((encode_one_hot(groups).T @ values).toarray())
+
+    by_chance = [distance(random.permutation(labels)) for _ in range(CONTROLS)]
+    return ShiftSize(
+        measure, distance(labels), float(np.mean(by_chance)), float(np.quantile(by_chance, NEARLY_ALL, method="higher"))
+    )
+
+
+def _measure_by_classifier(
+    signatures: Signatures, labels: NDArray[np.int64], random: np.random.Generator, seed: int
+) -> ShiftSize | None:
+    """None where there is too little of each group to fit and to judge, or nothing to fit with."""
+    if not has_sklearn():
+        return None
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  # an extra
+    from sklearn.metrics import roc_auc_score  # noqa: PLC0415
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict  # noqa: PLC0415
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
+    sizes = np.bincount(labels)
+    kept = np.flatnonzero(np.isin(labels, np.flatnonzero(sizes >= 5 * FOLDS)))
+    kept = random.permutation(kept)[:MOST_CLASSIFIED]
+    names, groups = np.unique(labels[kept], return_inverse=True)
+    if len(names) < 2 or np.bincount(groups).min() < FOLDS or not signatures.counts.nnz:
+        return None
+    points = reduce_signatures(signatures.features[kept], seed=seed)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+
+    def told_apart(wanted: NDArray[np.int64]) -> float:
+        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+        guessed = cross_val_predict(model, points, wanted, cv=folds, method="predict_proba")
+        areas = [roc_auc_score(wanted == group, guessed[:, group]) for group in range(len(names))]
+        return max(0.0, 2 * float(np.mean(areas)) - 1)
+
+    by_chance = [told_apart(random.permutation(groups)) for _ in range(CLASSIFIER_CONTROLS)]
+    return ShiftSize("classifier", told_apart(groups), float(np.mean(by_chance)), float(np.max(by_chance)))
+
+
+def _share_out_query_rows(fires: Any) -> Any:
     """Each query counts the same, however many bodies fire for it."""
     sums = np.asarray(fires.sum(1)).ravel()
     return sparse.diags(1 / np.maximum(sums, 1)) @ fires
 
 
-def _distance(
+def _measure_query_distance(
     measure: str, values: Any, is_current: NDArray[np.bool_], least: float, random: np.random.Generator
 ) -> Distance:
     total = np.asarray(values.sum(0)).ravel()
@@ -76,9 +197,21 @@ def _distance(
     def apart(second: NDArray[np.bool_]) -> float:
         one = np.asarray(values[second].sum(0)).ravel()
         other = total - one
-        return jensen_shannon(np.stack([one / max(one.sum(), 1e-12), other / max(other.sum(), 1e-12)]))
+        return measure_jensen_shannon(np.stack([one / max(one.sum(), 1e-12), other / max(other.sum(), 1e-12)]))
 
     found = apart(is_current)
     null = np.array([apart(random.permutation(is_current)) for _ in range(RESAMPLES)])
     p = (1 + int((null >= found).sum())) / (1 + RESAMPLES)
     return Distance(measure, found, float(null.mean()), float(np.quantile(null, BEYOND)), p, least)
+
+
+def classify_degrees(degrees: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, 2-3, 4-7, 8-15 ..."""
+    classes: NDArray[np.int64] = np.ceil(np.log2(degrees + 1)).astype(np.int64)
+    return classes
+
+
+def encode_one_hot(values: NDArray[Any]) -> Any:
+    """Whole numbers (n,) -> sparse (n, largest + 1) with a one in each row."""
+    n = len(values)
+    return sparse.csr_matrix((np.ones(n), (np.arange(n), values)), shape=(n, int(values.max()) + 1))

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from stablerule.errors import InputError, OptionError
-from stablerule.graph.packing import sort_distinct
-from stablerule.shifts.clusters import balanced_clusters
-from stablerule.shifts.signatures import Signatures, path_signatures, reduce_signatures
-from stablerule.shifts.sizes import ShiftSize, measure_shift
+from stablerule.graph.packing import sort_distinct_triples
+from stablerule.shifts.distances import ShiftSize, measure_shift
+from stablerule.shifts.signatures import Signatures, make_balanced_clusters, make_path_signatures, reduce_signatures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,12 +89,12 @@ def by_paths(
     the one with the fewest paths to the one with the most, "arbitrary" as they came. Relations with fewer facts than
     groups are dealt out in turn. Needs the extra `shifts`.
     """
-    _check_groups(groups)
-    _check_seed(seed)
+    _check_group_count(groups)
+    _check_grouping_seed(seed)
     if align not in ("density", "arbitrary"):
         raise OptionError(f"Argument 'align' must be density or arbitrary, got {align!r}.")
-    distinct, back = _distinct(facts, groups)
-    signatures = path_signatures(distinct, graph, max_length=max_length)
+    distinct, back = _find_distinct_grouped_facts(facts, groups)
+    signatures = make_path_signatures(distinct, graph, max_length=max_length)
     labels = np.zeros(len(distinct), np.int64)
     density, dealt, few = signatures.density, 0, 0
     for relation in np.unique(distinct.relations).tolist():
@@ -105,15 +104,15 @@ def by_paths(
             dealt += len(rows)
             few += 1
             continue
-        points = reduce_signatures(_used(signatures.features[rows]), seed=seed)
-        found = balanced_clusters(points, groups, seed + relation)
-        labels[rows] = _ordered(found, density[rows], groups) if align == "density" else found
+        points = reduce_signatures(_keep_bodies_of_group(signatures.features[rows]), seed=seed)
+        found = make_balanced_clusters(points, groups, seed + relation)
+        labels[rows] = _order_clusters(found, density[rows], groups) if align == "density" else found
     notes = [f"{few:,} relations have fewer than {groups} facts, which were dealt out in turn."] if few else []
     names = tuple(f"paths {i}" for i in range(groups))
     if align == "density":
         names = (f"{names[0]} (fewest)", *names[1:-1], f"{names[-1]} (most)")
     options = {"groups": groups, "align": align, "max_length": max_length, "seed": seed}
-    return _finish("by_paths", names, labels, back, options, notes, (distinct, graph, signatures), seed, measure)
+    return _make_grouping("by_paths", names, labels, back, options, notes, (distinct, graph, signatures), seed, measure)
 
 
 def by_degree(facts: Triples, graph: Graph, *, groups: int = GROUPS, seed: int = 0, measure: bool = True) -> Grouping:
@@ -121,9 +120,9 @@ def by_degree(facts: Triples, graph: Graph, *, groups: int = GROUPS, seed: int =
 
     The groups are about equal in size; facts of the same degree stay together, so there may be fewer groups.
     """
-    _check_groups(groups)
-    _check_seed(seed)
-    distinct, back = _distinct(facts, groups)
+    _check_group_count(groups)
+    _check_grouping_seed(seed)
+    distinct, back = _find_distinct_grouped_facts(facts, groups)
     degrees = np.minimum(graph.degrees[distinct.heads], graph.degrees[distinct.tails])
     cuts = np.unique(np.quantile(degrees, np.arange(1, groups) / groups, method="inverted_cdf"))
     labels = np.searchsorted(cuts, degrees)  # a cut belongs to the group below it
@@ -132,25 +131,25 @@ def by_degree(facts: Triples, graph: Graph, *, groups: int = GROUPS, seed: int =
     for place in range(len(present)):
         low, high = int(degrees[labels == place].min()), int(degrees[labels == place].max())
         names.append(f"degree {low:,}" if low == high else f"degree {low:,} to {high:,}")
-    return _finish(
+    return _make_grouping(
         "by_degree", tuple(names), labels, back, {"groups": groups}, [], (distinct, graph, None), seed, measure
     )
 
 
 def by_relation(facts: Triples, graph: Graph, *, seed: int = 0, measure: bool = True) -> Grouping:
     """Make each relation a group."""
-    _check_seed(seed)
-    distinct, back = _distinct(facts, 1)
+    _check_grouping_seed(seed)
+    distinct, back = _find_distinct_grouped_facts(facts, 1)
     present, labels = np.unique(distinct.relations, return_inverse=True)
     names = tuple(graph.vocabulary.relation_name(int(relation)) for relation in present)
-    return _finish("by_relation", names, labels, back, {}, [], (distinct, graph, None), seed, measure)
+    return _make_grouping("by_relation", names, labels, back, {}, [], (distinct, graph, None), seed, measure)
 
 
 def by_random(facts: Triples, graph: Graph, *, groups: int = GROUPS, seed: int = 0, measure: bool = True) -> Grouping:
     """Deal the facts of each relation out at random: the control, without which a spread can't be told from noise."""
-    _check_groups(groups)
-    _check_seed(seed)
-    distinct, back = _distinct(facts, groups)
+    _check_group_count(groups)
+    _check_grouping_seed(seed)
+    distinct, back = _find_distinct_grouped_facts(facts, groups)
     random = np.random.default_rng(seed)
     order = random.permutation(len(distinct))
     order = order[np.argsort(distinct.relations[order], kind="stable")]
@@ -158,7 +157,7 @@ def by_random(facts: Triples, graph: Graph, *, groups: int = GROUPS, seed: int =
     labels[order] = np.arange(len(distinct)) % groups
     names = tuple(f"random {i}" for i in range(groups))
     options = {"groups": groups, "seed": seed}
-    return _finish("by_random", names, labels, back, options, [], (distinct, graph, None), seed, measure)
+    return _make_grouping("by_random", names, labels, back, options, [], (distinct, graph, None), seed, measure)
 
 
 def by_labels(
@@ -177,7 +176,7 @@ def by_labels(
     """
     if of not in ("head", "tail", "either"):
         raise OptionError(f"Argument 'of' must be head, tail or either, got {of!r}.")
-    distinct, back = _distinct(facts, 1)
+    distinct, back = _find_distinct_grouped_facts(facts, 1)
     entities = graph.vocabulary.entities
     found: list[str] = []
     heads, tails = (entities.names_of(ids).to_list() for ids in (distinct.heads, distinct.tails))
@@ -204,8 +203,8 @@ def group_by_names(
     """Take groups as they are given: a name for each fact, the same for the same fact."""
     if len(names) != len(facts):
         raise InputError(f"There must be a group for each of the {len(facts):,} facts, got {len(names):,}.")
-    _check_seed(seed)
-    distinct, back = _distinct(facts, 1)
+    _check_grouping_seed(seed)
+    distinct, back = _find_distinct_grouped_facts(facts, 1)
     found, codes = np.unique(np.asarray(names, object), return_inverse=True)
     labels = np.zeros(len(distinct), np.int64)
     labels[back] = codes.reshape(-1)
@@ -214,7 +213,7 @@ def group_by_names(
         raise InputError(f"A fact that is repeated must be of one group: see fact {row}, of group {names[row]!r}.")
     missing = int((np.asarray(names, object) == NO_LABEL).sum())
     notes = [f"{missing:,} of {len(names):,} facts have no label."] if missing else []
-    return _finish(kind, tuple(found.tolist()), labels, back, {}, notes, (distinct, graph, None), seed, measure)
+    return _make_grouping(kind, tuple(found.tolist()), labels, back, {}, notes, (distinct, graph, None), seed, measure)
 
 
 def by_attribute(
@@ -249,21 +248,21 @@ def by_attribute(
     )
 
 
-def _check_groups(groups: object) -> None:
+def _check_group_count(groups: object) -> None:
     if not isinstance(groups, int) or isinstance(groups, bool) or groups < 2:
         raise OptionError(f"Argument 'groups' must be a whole number of at least 2, got {groups!r}.")
 
 
-def _check_seed(seed: object) -> None:
+def _check_grouping_seed(seed: object) -> None:
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise OptionError(f"Argument 'seed' must be a whole number of at least 0, got {seed!r}.")
 
 
-def _distinct(facts: Triples, groups: int) -> tuple[Triples, NDArray[np.int64]]:
+def _find_distinct_grouped_facts(facts: Triples, groups: int) -> tuple[Triples, NDArray[np.int64]]:
     """Each fact once, and where each row went: a repeated fact must not be of two groups."""
     if not len(facts):
         raise InputError("There are no facts to group.")
-    found = sort_distinct(facts.relations, facts.heads, facts.tails)
+    found = sort_distinct_triples(facts.relations, facts.heads, facts.tails)
     if len(found.first) < groups:
         raise InputError(f"{len(found.first):,} different facts are fewer than {groups} groups. Ask for fewer groups.")
     back = np.empty(len(facts), np.int64)
@@ -271,12 +270,12 @@ def _distinct(facts: Triples, groups: int) -> tuple[Triples, NDArray[np.int64]]:
     return facts.take(found.first), back
 
 
-def _used(features: Any) -> Any:
+def _keep_bodies_of_group(features: Any) -> Any:
     """Leave out the bodies that link none of these facts."""
     return features[:, np.unique(features.indices)] if features.nnz else features[:, :1]
 
 
-def _ordered(labels: NDArray[np.int64], density: NDArray[np.float64], groups: int) -> NDArray[np.int64]:
+def _order_clusters(labels: NDArray[np.int64], density: NDArray[np.float64], groups: int) -> NDArray[np.int64]:
     """Number clusters by their mean density."""
     means = np.bincount(labels, density, groups) / np.maximum(np.bincount(labels, minlength=groups), 1)
     places = np.empty(groups, np.int64)
@@ -284,7 +283,7 @@ def _ordered(labels: NDArray[np.int64], density: NDArray[np.float64], groups: in
     return places[labels]
 
 
-def _finish(
+def _make_grouping(
     kind: str,
     names: tuple[str, ...],
     labels: NDArray[np.int64],
@@ -303,5 +302,5 @@ def _finish(
         notes = [*notes, f"{len(alone):,} groups have a single fact, which says little: {shown}."]
     if measure and len(names) > 1:
         facts, graph, signatures = measured_on
-        shift = measure_shift(facts, labels, graph, signatures or path_signatures(facts, graph), seed=seed)
+        shift = measure_shift(facts, labels, graph, signatures or make_path_signatures(facts, graph), seed=seed)
     return Grouping(kind, names, labels[back], options, shift, tuple(notes))

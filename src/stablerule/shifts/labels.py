@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stablerule.errors import InputError, ReadError
 from stablerule.io.files import open_bytes
-from stablerule.io.lines import decoded_line
+from stablerule.io.text import decode_line
 from stablerule.shifts.grouping import NO_LABEL, Grouping, by_labels, group_by_names
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def read_labels(path: str | PathLike[str]) -> tuple[dict[str, str], dict[Fact, s
     width = 0
     with open_bytes(path) as stream:
         for line, raw in enumerate(stream, 1):
-            text = decoded_line(raw, path, line)
+            text = decode_line(raw, path, line)
             if not text.strip():
                 continue
             fields = text.split("\t")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from stablerule.paths.leading import leading_bodies
+from stablerule.paths.leading import find_leading_bodies
 from stablerule.paths.links import count_links
 from stablerule.reasoning.scoring.theory import encode_rules
 
@@ -83,7 +83,7 @@ class Profiler:
     def profile(self, queries: QuerySet) -> Profile:
         """Look at queries whose entity and relation the graph has."""
         entities, relations = queries.entities, queries.relations
-        rows, bodies = leading_bodies(self.graph, entities, relations, self.bodies, self.starts)
+        rows, bodies = find_leading_bodies(self.graph, entities, relations, self.bodies, self.starts)
         fires = sparse.csr_matrix((np.ones(len(rows)), (rows, bodies)), shape=(len(queries), len(self.bodies)))
         # The entity itself stands in for the answer: only the candidates are counted.
         ranks = self.search.rank(entities, relations, entities, self.graph)
@@ -104,7 +104,7 @@ class Profiler:
         here = self.graph.degrees[queries.entities]
         links = count_links(self.graph, queries.entities, queries.answers, queries.relations, max_length=2)
         paths = np.bincount(links.rows, links.paths, len(queries))
-        return [_fifths(values) for values in (there, np.minimum(here, there), paths)]
+        return [_cut_into_fifths(values) for values in (there, np.minimum(here, there), paths)]
 
     def body_name(self, body: int) -> str:
         """Write a body and the relation it speaks for."""
@@ -113,7 +113,7 @@ class Profiler:
         return f"{words.relation_name(int(self.body_relations[body]))} <- {steps}"
 
 
-def _fifths(values: NDArray[Any]) -> NDArray[np.int64]:
+def _cut_into_fifths(values: NDArray[Any]) -> NDArray[np.int64]:
     """Cut at the quintiles; equal values stay together."""
     cuts = np.unique(np.quantile(values, [0.2, 0.4, 0.6, 0.8], method="inverted_cdf"))
     fifths: NDArray[np.int64] = np.searchsorted(cuts, values)

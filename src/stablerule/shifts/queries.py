@@ -12,7 +12,7 @@ import numpy as np
 from stablerule.errors import InputError, ReadError
 from stablerule.graph import INVERSE, inverse_of
 from stablerule.io.files import open_bytes
-from stablerule.io.lines import decoded_line
+from stablerule.io.text import decode_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,11 +62,11 @@ class QuerySet:
     @classmethod
     def from_names(cls, rows: Iterable[tuple[str, str, str]], graph: Graph) -> QuerySet:
         """Take (head, relation, "?"), ("?", relation, tail), or all three names, where the tail is the answer."""
-        taken = [_check_row(row) for row in rows]
+        taken = [_check_query_row(row) for row in rows]
         if not taken:
             raise InputError("There are no queries to look at.")
-        words, unseen = graph.vocabulary, _Unseen()
-        ids = [_encode(row, words, unseen) for row in taken]
+        words, unseen = graph.vocabulary, _UnseenNames()
+        ids = [_encode_query(row, words, unseen) for row in taken]
         columns = np.array(ids, np.int32).T
         names = tuple(unseen.entities), tuple(unseen.relations)
         return cls(columns[0], columns[1], columns[2], *names, unseen.answers)
@@ -104,13 +104,13 @@ def read_query_set(path: str | PathLike[str], graph: Graph) -> QuerySet:
     path, rows = Path(path), []
     with open_bytes(path) as stream:
         for line, raw in enumerate(stream, 1):
-            text = decoded_line(raw, path, line)
+            text = decode_line(raw, path, line)
             fields = text.split("\t")
             is_comment = text.startswith(COMMENT) and fields[0] not in graph.vocabulary.entities
             if not text.strip() or is_comment:
                 continue
             try:
-                rows.append(_check_row(tuple(fields)))
+                rows.append(_check_query_row(tuple(fields)))
             except InputError as error:
                 raise ReadError(f"found {text!r}. {EXPECTED}", path=path, line=line) from error
     if not rows:
@@ -118,14 +118,14 @@ def read_query_set(path: str | PathLike[str], graph: Graph) -> QuerySet:
     return QuerySet.from_names(rows, graph)
 
 
-class _Unseen:
+class _UnseenNames:
     def __init__(self) -> None:
         self.entities: list[str] = []
         self.relations: list[str] = []
         self.answers = 0
 
 
-def _check_row(row: tuple[str, ...]) -> tuple[str, str, str]:
+def _check_query_row(row: tuple[str, ...]) -> tuple[str, str, str]:
     is_query = (
         isinstance(row, tuple | list)
         and len(row) == 3
@@ -139,7 +139,7 @@ def _check_row(row: tuple[str, ...]) -> tuple[str, str, str]:
     return head, relation, tail
 
 
-def _encode(row: tuple[str, str, str], words: Vocabulary, unseen: _Unseen) -> tuple[int, int, int]:
+def _encode_query(row: tuple[str, str, str], words: Vocabulary, unseen: _UnseenNames) -> tuple[int, int, int]:
     head, relation, tail = row
     entity, asked, answer = (tail, inverse_of(relation), UNKNOWN) if head == UNKNOWN else (head, relation, tail)
     known_entity, known_relation = entity in words.entities, asked.removeprefix(INVERSE) in words.relations

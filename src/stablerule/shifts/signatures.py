@@ -1,9 +1,10 @@
-"""Path signatures: by which bodies, and how often, the two ends of a fact are linked without it."""
+"""Path signatures: by which bodies, and how often, the two ends of a fact are linked without it; and their clusters."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
+from stablerule.errors import MissingExtra
 from stablerule.paths.links import LONGEST_LINK, count_links
-from stablerule.paths.walks import bodies_of
+from stablerule.paths.walks import unpack_body_keys
 from stablerule.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ MOST_DECOMPOSED = 3000  # facts
 NO_STRENGTH = 1e-10  # of the strongest direction: what is below is rounding
 # Where there are few directions, eigsh begins anew at random, and versions before 1.17 can't be told how.
 CAN_BE_SEEDED = "rng" in signature(eigsh).parameters
+STARTS, STEPS = 3, 30
+MOST_TO_FIT = 4000  # more points than that are assigned to the centres of so many of them
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,7 +39,7 @@ class Signatures:
     >>> from stablerule.graph import Dataset
     >>> facts = [("ann", "parent_of", "bob"), ("bob", "parent_of", "cid"), ("ann", "grandparent_of", "cid")]
     >>> graph = Dataset.from_names("family", train=facts).graph
-    >>> found = path_signatures(graph.triples, graph)
+    >>> found = make_path_signatures(graph.triples, graph)
     >>> found
     Signatures(3 facts, 3 bodies)
     >>> found.body_name(1)
@@ -83,7 +87,7 @@ class Signatures:
         return f"Signatures({len(self):,} facts, {len(self.bodies):,} bodies)"
 
 
-def path_signatures(
+def make_path_signatures(
     facts: Triples, graph: Graph, *, max_length: int = LONGEST_LINK, threads: int | None = None
 ) -> Signatures:
     """Count the paths between the ends of each fact, by body. The fact itself is no path; facts need not be known.
@@ -95,7 +99,7 @@ def path_signatures(
         links = count_links(graph, *ends, max_length=max_length, threads=threads, progress=advance)
     keys, columns = np.unique(links.keys, return_inverse=True)
     counts = sparse.csr_matrix((links.paths, (links.rows, columns.reshape(-1))), shape=(len(facts), len(keys)))
-    return Signatures(counts, bodies_of(keys, graph.n_relations, max_length), graph.vocabulary)
+    return Signatures(counts, unpack_body_keys(keys, graph.n_relations, max_length), graph.vocabulary)
 
 
 def reduce_signatures(features: Any, size: int = SIZE, seed: int = 0) -> NDArray[np.float64]:
@@ -120,3 +124,49 @@ def reduce_signatures(features: Any, size: int = SIZE, seed: int = 0) -> NDArray
     directions = some.T @ left[:, order] / np.sqrt(squares[order])  # (B, kept)
     reduced: NDArray[np.float64] = features @ directions
     return reduced
+
+
+def make_balanced_clusters(points: NDArray[np.float64], k: int, seed: int) -> NDArray[np.int64]:
+    """Give each of n points one of k clusters whose sizes differ by at most one: balanced k-means.
+
+    >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
+    >>> len(set(make_balanced_clusters(points, 3, seed=0)[[0, 2, 4]]))
+    3
+    """
+    n = len(points)
+    if k == 1 or n < k:
+        return np.arange(n, dtype=np.int64) % k
+    need_balanced_clusters("Making groups of equal size")
+    from k_means_constrained import KMeansConstrained  # noqa: PLC0415  # an extra
+
+    random = np.random.default_rng(seed)
+    some = points if n <= MOST_TO_FIT else points[random.choice(n, MOST_TO_FIT, replace=False)]
+    model = KMeansConstrained(
+        k,
+        size_min=len(some) // k,
+        size_max=-(-len(some) // k),
+        n_init=STARTS,
+        max_iter=STEPS,
+        random_state=int(random.integers(2**31)),
+    ).fit(some)
+    labels: NDArray[np.int64] = np.asarray(
+        model.labels_ if some is points else model.predict(points, size_min=n // k, size_max=-(-n // k)), np.int64
+    )
+    return labels
+
+
+def has_sklearn() -> bool:
+    """Tell whether scikit-learn is installed."""
+    return find_spec("sklearn") is not None
+
+
+def need_sklearn(what: str) -> None:
+    """Say how to install scikit-learn where it is missing."""
+    if not has_sklearn():
+        raise MissingExtra(what, package="scikit-learn", extra="shifts")
+
+
+def need_balanced_clusters(what: str) -> None:
+    """Say how to install k-means-constrained where it is missing."""
+    if find_spec("k_means_constrained") is None:
+        raise MissingExtra(what, package="k-means-constrained", extra="shifts")

@@ -45,15 +45,15 @@ def find_weak_spots(
     for kind, names in (
         ("relation", relations),
         ("degree", degrees),
-        ("signature", strongest_bodies(current, profiler)),
+        ("signature", name_strongest_bodies(current, profiler)),
     ):
-        spots = _spots(kind, names, each, measured)
+        spots = _list_spots(kind, names, each, measured)
         weak = [spot for spot in spots if spot.expected_mrr < float(each.mean()) or len(spots) == 1]
         found += sorted(weak, key=lambda spot: spot.expected_mrr)[:MOST_OF_A_KIND]
     return found
 
 
-def strongest_bodies(current: Profile, profiler: Profiler) -> list[str]:
+def name_strongest_bodies(current: Profile, profiler: Profiler) -> list[str]:
     """Name for each query the most trusted rule whose body leads somewhere."""
     names = []
     fires = current.fires
@@ -67,7 +67,7 @@ def strongest_bodies(current: Profile, profiler: Profiler) -> list[str]:
     return names
 
 
-def _spots(
+def _list_spots(
     kind: str, names: list[str], each: NDArray[np.float64], measured: NDArray[np.float64] | None
 ) -> list[WeakSpot]:
     found, places = np.unique(np.asarray(names, object), return_inverse=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from stablerule.errors import OptionError, WriteError
-from stablerule.extending import OwnFolder, split_of, split_suffixes
-from stablerule.io import check_place, folder_beside, read_dataset, write_dataset
+from stablerule.extending import OwnFolder, find_split_of_file, split_suffixes
+from stablerule.io import check_output_folder, folder_beside, read_dataset, write_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WROTE, PUBLISHED_IN, CITES, COUNTRY = "wrote", "published_in", "cites", "author_country"
 LABELS = f"{COUNTRY}.tsv"
 TABLES = (".tsv", ".txt", ".csv", ".parquet")
-OURS = OwnFolder(ours=lambda name: name == LABELS or split_of(name) is not None)
+OURS = OwnFolder(ours=lambda name: name == LABELS or find_split_of_file(name) is not None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,7 +88,7 @@ class CitationGraph:
 def check_citations_place(folder: str | PathLike[str], suffix: str = ".tsv", *, overwrite: bool = False) -> None:
     """Refuse what `CitationGraph.save` would refuse, before the work whose result goes there."""
     _check_format(suffix)
-    check_place(Path(folder), overwrite=overwrite, replaces=OURS)
+    check_output_folder(Path(folder), overwrite=overwrite, replaces=OURS)
 
 
 def _check_format(suffix: str) -> None:

@@ -10,13 +10,13 @@ from typing import IO, TYPE_CHECKING
 from stablerule.errors import ReadError
 from stablerule.extending import (
     DAMAGED,
-    kind_of,
+    find_path_kind,
+    make_read_error,
     open_bytes,
-    read_blocks,
-    spelled,
+    read_line_blocks,
+    read_utf8_pieces,
+    spell_read_option,
     split_suffixes,
-    unreadable,
-    utf8_pieces,
 )
 from stablerule.progress import progress_bar
 from stablerule_lab.aminer.objects import read_objects
@@ -40,7 +40,7 @@ def read_dump(path: Path, *, encoding: str = "utf-8") -> Iterator[tuple[str, Rec
     if path.suffix.lower() == ".zip":
         yield from _read_archive(path, encoding)
         return
-    plain = kind_of(path) == "file" and not split_suffixes(path)[2]
+    plain = find_path_kind(path) == "file" and not split_suffixes(path)[2]
     with _bar(path, path.stat().st_size if plain else None) as advance, open_bytes(path) as stream:
         for found in _read_stream(stream, str(path), encoding, advance):
             yield str(path), found
@@ -64,7 +64,7 @@ def _read_archive(path: Path, encoding: str) -> Iterator[tuple[str, Record | Dam
     except UNREADABLE_ZIP as error:
         raise ReadError(f"the archive can't be read ({error}). Unpack it first.", path=path) from error
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise make_read_error(path, error) from error
 
 
 def _bar(path: Path, total: int | None) -> AbstractContextManager[Advance]:
@@ -86,14 +86,14 @@ def _read_stream(stream: IO[bytes], where: str, encoding: str, advance: Advance)
 
 
 def _lines(stream: IO[bytes], where: str, encoding: str, advance: Advance) -> Iterator[Line]:
-    pieces = _with_line_ends(utf8_pieces(stream, where, encoding=encoding, size=PIECE_BYTES), where)
-    for block in read_blocks(pieces):
+    pieces = _with_line_ends(read_utf8_pieces(stream, where, encoding=encoding, size=PIECE_BYTES), where)
+    for block in read_line_blocks(pieces):
         for number, raw in enumerate(io.BytesIO(block.text), block.first_line):
             try:
                 yield Line(number, raw.decode())
             except UnicodeDecodeError as error:
                 found = f"byte {raw[error.start]:#04x} at position {error.start} is not UTF-8"
-                cure = f"If the file has another encoding, pass it: {spelled('encoding', 'latin-1')}"
+                cure = f"If the file has another encoding, pass it: {spell_read_option('encoding', 'latin-1')}"
                 yield Line(number, raw.decode(errors="replace"), f"{found}. {cure}")
         advance(len(block.text))
 

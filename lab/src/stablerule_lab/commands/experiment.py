@@ -15,7 +15,7 @@ from rich.padding import Padding
 from stablerule.cli.output import console, errors, note, plain, print_table, table
 from stablerule.datasets import CATALOG
 from stablerule.errors import MissingExtra, OptionError, WriteError, closest
-from stablerule.extending import is_at_hand
+from stablerule.extending import is_dataset_at_hand
 from stablerule.io import write_beside
 from stablerule_lab.experiments.cells import Cell, fresh_cells, read_cells
 from stablerule_lab.experiments.document import Results, figures_of, fill, inlined
@@ -214,7 +214,7 @@ def _seeds_of(cells: list[Cell]) -> str:
 def _not_at_hand(spec: Experiment) -> list[str]:
     """The graphs of the catalog that an experiment needs and that are not here; parts of a graph need the whole."""
     names = dict.fromkeys(graph.removesuffix(ENDING) for graph in spec.graphs)
-    return [name for name in names if name in CATALOG and not is_at_hand(name)]
+    return [name for name in names if name in CATALOG and not is_dataset_at_hand(name)]
 
 
 def _own_options(spec: Experiment, given: dict[str, str | None]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stablerule.errors import InputError
-from stablerule.extending import narrow
+from stablerule.extending import narrow_to_split
 from stablerule.shifts import Grouping
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def read_bibliography(everything: Dataset, countries: int = COUNTRIES) -> Biblio
     places = {int(entity): place for place, entity in enumerate(most)}
     labels = np.array([places[int(entity)] for entity in country_of[asked.heads]], np.int64)
     names = tuple(words.entities.names_of(most.astype(np.int32)).to_list())
-    return Bibliography(narrow(everything, everything.name, train, valid, asked), Grouping("country", names, labels))
+    return Bibliography(
+        narrow_to_split(everything, everything.name, train, valid, asked), Grouping("country", names, labels)
+    )
 
 
 def _countries(everything: Dataset, relation: int) -> NDArray[np.int64]:

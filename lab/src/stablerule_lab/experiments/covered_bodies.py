@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from stablerule.registry import METHODS
-from stablerule.shifts import body_coverage
+from stablerule.shifts import measure_body_coverage
 from stablerule_lab.pages.plots import MEAN, legend_below, new_figure, series
 from stablerule_lab.pages.results_page import Drawing
 from stablerule_lab.pages.tables import Table
@@ -22,7 +22,7 @@ SHOWN, OF_BEST = 10, 50  # rules
 def covered_bodies(
     model: Reasoner, facts: Triples, groups: Grouping, graph: Graph, *, relation: str
 ) -> list[dict[str, Any]]:
-    """Return the rows of `body_coverage` for rules that matter; none for learners without rules.
+    """Return the rows of `measure_body_coverage` for rules that matter; none for learners without rules.
 
     They are those with the most support among the best by the learner's score: what scores best of all may hold for
     two facts only.
@@ -31,7 +31,9 @@ def covered_bodies(
         return []
     chains = model.rules.filter(kind="chains", head_relation=relation)
     best = chains.top(OF_BEST, "confidence" if chains.to_frame()["score"].null_count() else "score")
-    return body_coverage(facts, groups, best.top(SHOWN, "support"), graph, relation=relation, top=SHOWN).to_dicts()
+    return measure_body_coverage(
+        facts, groups, best.top(SHOWN, "support"), graph, relation=relation, top=SHOWN
+    ).to_dicts()
 
 
 ALL, CONFIDENCE = "all", "confidence"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stablerule.datasets import load
-from stablerule.extending import available_cores, join_options
+from stablerule.extending import count_cores, join_options
 from stablerule.graph import Graph
 from stablerule.learning import StableRule
 from stablerule_lab.experiments.experiment import Experiment, Options
@@ -127,7 +127,7 @@ def measure(cell: Cell, cache: Path) -> dict[str, Any]:
         "milliseconds_a_step": 1000 * (seconds_of_training(model) - seconds_of_training(few)) / (STEPS - FEW),
         "seconds": seconds,
         "peak_gb": peak_memory() / 1e9,
-        "cores": available_cores(),
+        "cores": count_cores(),
         "data": graph.sha256,
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 from stablerule.datasets import load
 from stablerule.extending import reduce_signatures
 from stablerule.learning import Tabular
-from stablerule.shifts import by_paths, path_signatures
+from stablerule.shifts import by_paths, make_path_signatures
 from stablerule_lab.experiments.covered_bodies import coverage_figure, coverage_table, covered_bodies
 from stablerule_lab.experiments.experiment import Experiment, Options
 from stablerule_lab.experiments.methods import LARGE, SMALL
@@ -50,7 +50,7 @@ def look(cell: Cell, cache: Path) -> dict[str, Any]:
     relation = int(np.bincount(facts.relations).argmax())
     own = facts.take(facts.relations == relation)
     grouping = by_paths(own, dataset.graph, seed=seed, measure=False)
-    signatures = path_signatures(own, dataset.graph)
+    signatures = make_path_signatures(own, dataset.graph)
     points = in_plane(reduce_signatures(signatures.features, seed=seed))
     linked = np.asarray(signatures.linked.sum(axis=1)).ravel() > 0
     some = np.random.default_rng(seed).permutation(len(points))[:MOST_POINTS]

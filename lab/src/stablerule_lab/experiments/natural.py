@@ -11,7 +11,7 @@ import numpy as np
 
 from stablerule.datasets import load
 from stablerule.errors import InputError
-from stablerule.extending import by_kind, metric_values, overall, read_only
+from stablerule.extending import average_metrics, average_metrics_by_kind, compute_metrics, read_only
 from stablerule.graph import INVERSE, Graph, Triples
 from stablerule.io import read_dataset
 from stablerule_lab.experiments.bibliography import WROTE, Bibliography, read_bibliography
@@ -100,10 +100,10 @@ def ask_for_authors(model: Reasoner, read: Bibliography) -> dict[str, Any]:
     ranks = model.rank(turned(dataset), graph=dataset.graph, known=known)
     told: dict[str, Any] = {"whole": {}, "groups": {name: {} for name in read.groups.names}}
     for form in FORMS:
-        values = metric_values(ranks.form(form))
-        whole = overall(values, ranks.covered)
+        values = compute_metrics(ranks.form(form))
+        whole = average_metrics(values, ranks.covered)
         told["whole"][form] = {name: whole[name] for name in FIGURES}
-        for name, row in by_kind(read.groups.labels, read.groups.names, values, ranks.covered).items():
+        for name, row in average_metrics_by_kind(read.groups.labels, read.groups.names, values, ranks.covered).items():
             told["groups"][name] |= {"n": row.n, form: {metric: row[metric] for metric in FIGURES}}
     return told | {"coverage": float(ranks.covered.mean())}
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from stablerule.extending import PESSIMISM, balanced_clusters, measure_rules, reduce_signatures, rule_ids
+from stablerule.extending import PESSIMISM, make_balanced_clusters, measure_rules, reduce_signatures, rule_ids
 from stablerule.rules import RuleSet
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def entity_groups(
     counts = sparse.csr_matrix((np.ones(len(heads)), (heads, graph.edge_relations)), shape=shape)
     counts.data = np.log1p(counts.data)
     asked = counts if among is None else counts[among]
-    return balanced_clusters(reduce_signatures(asked, seed=seed), groups, seed)
+    return make_balanced_clusters(reduce_signatures(asked, seed=seed), groups, seed)
 
 
 def stable_rules(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from stablerule.evaluation import evaluate
 from stablerule.extending import RANK_FORMS as ALL_FORMS
-from stablerule.extending import available_cores, join_options, need_balanced_clusters
+from stablerule.extending import count_cores, join_options, need_balanced_clusters
 from stablerule.learning import StableRule
 from stablerule.registry import MODELS
 from stablerule_lab.experiments.by_walks import ByWalks
@@ -105,7 +105,7 @@ def costs(model: Reasoner, learning: float, ranking: float, peak: float) -> dict
     return {
         "seconds": {"learn": round(learning, 1), "rank": round(ranking, 1)},
         "peak_gb": round(peak / 1e9, 2),
-        "cores": available_cores(),
+        "cores": count_cores(),
         "ended_by": model.learned_.ended_by,
         "epochs": None if course is None else len(course.epochs) or None,
     }

@@ -13,7 +13,7 @@ from stablerule.errors import OptionError
 from stablerule.extending import (
     RuleReasoner,
     check_at_least,
-    check_lengths,
+    check_walk_lengths,
     duration,
     finish,
     sample_rules,
@@ -198,7 +198,7 @@ class NCRL(RuleReasoner):
             raise OptionError(
                 f"Argument 'max_length' of NCRL must be at least 2 for 'faithful', got {self.max_length}."
             )
-        check_lengths(VARIANTS[self.variant].min_length, self.max_length)
+        check_walk_lengths(VARIANTS[self.variant].min_length, self.max_length)
         self._at_least(1, "walks", "rules_per_relation")
         check_device(self.device)
 

@@ -14,7 +14,7 @@ from stablerule.extending import (
     Course,
     RuleReasoner,
     check_at_least,
-    check_lengths,
+    check_walk_lengths,
     duration,
     finish,
     interrupt_later,
@@ -182,7 +182,7 @@ class RLogic(RuleReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_lengths(self.min_length, self.max_length)
+        check_walk_lengths(self.min_length, self.max_length)
         self._at_least(1, "walks", "rules_per_relation")
         check_device(self.device)
 

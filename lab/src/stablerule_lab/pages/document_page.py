@@ -6,7 +6,7 @@ import re
 from importlib.util import find_spec
 
 from stablerule.errors import MissingExtra
-from stablerule.reports.rendering import render
+from stablerule.reports.rendering import render_template
 
 
 def document_page(text: str) -> str:
@@ -23,7 +23,7 @@ def document_page(text: str) -> str:
     heading = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
     body = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     wide = re.sub(r"(<table>.*?</table>)", r'<div class="wide">\1</div>', body, flags=re.DOTALL)
-    return render(
+    return render_template(
         "document.html.jinja",
         {"title": heading.group(1) if heading else "Results", "body": wide},
         package="stablerule_lab.pages",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from stablerule.reports.rendering import render
+from stablerule.reports.rendering import render_template
 from stablerule_lab.pages.plots import to_svg
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def results_page(title: str, lead: str, figures: Iterable[Drawing], tables: Iter
     >>> "<td>1</td>" in page, "a &lt; b" in page
     (True, True)
     """
-    return render(
+    return render_template(
         "page.html.jinja",
         {"title": title, "lead": lead, "figures": figures, "tables": tables},
         package="stablerule_lab.pages",

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from stablerule.paths.compiling import compiled, compiled_part
-from stablerule.paths.ordering import first_at_least
-from stablerule.paths.reach import edges_between
+from stablerule.paths.reach import find_relation_edges
+from stablerule.paths.sorting import find_first_at_least
 from stablerule.reasoning.answers import Explanation
 from stablerule.reasoning.scoring.firing import N_CANDIDATES, N_FIRINGS
 from stablerule.reasoning.scoring.score import cut_score, rest_of_score
@@ -263,7 +263,7 @@ def find_paths(
                 continue
             # For any entity it is one such fact, if possible not the one that is asked for.
             own = asked[i] if of_head else (asked[i] + relations) % (2 * relations)
-            low, high = edges_between(g, owner, trait - known)
+            low, high = find_relation_edges(g, owner, trait - known)
             again = trait - known == own and g.step_tails[low] == other and low + 1 < high
             paths[i, 0, 1] = g.step_tails[low + again]
 
@@ -279,7 +279,7 @@ def find_chain_paths(g: Stepped, head: int, tail: int, body: Ids, length: int, p
     path, found = np.empty(length, np.int32), 0
     path[0] = head
     at, end = np.empty(length, np.int64), np.empty(length, np.int64)
-    at[0], end[0] = edges_between(g, head, body[0])
+    at[0], end[0] = find_relation_edges(g, head, body[0])
     depth, seen = 0, 0
     while depth >= 0 and seen < MOST_EDGES and found < len(paths):
         if at[depth] == end[depth]:
@@ -295,9 +295,9 @@ def find_chain_paths(g: Stepped, head: int, tail: int, body: Ids, length: int, p
             continue
         depth += 1
         path[depth] = here
-        at[depth], end[depth] = edges_between(g, here, body[depth])
+        at[depth], end[depth] = find_relation_edges(g, here, body[depth])
         if depth + 1 == length:  # one step is left, and the tails stand sorted
-            place = first_at_least(g.step_tails, at[depth], end[depth], tail)
+            place = find_first_at_least(g.step_tails, at[depth], end[depth], tail)
             if place < end[depth] and g.step_tails[place] == tail:
                 paths[found, :length] = path
                 paths[found, length] = tail

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stablerule.paths.compiling import NOTHING, compiled, compiled_part
-from stablerule.paths.ordering import first_at_least
-from stablerule.paths.trail import Trail, follow_body, leave, new_trail
+from stablerule.paths.sorting import find_first_at_least
+from stablerule.paths.trail import Trail, follow_body, make_trail, reset_trail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class Workplace(NamedTuple):
 def new_workplace(entities: int, traits: int) -> Workplace:
     """Make room for a graph."""
     return Workplace(
-        new_trail(entities),
+        make_trail(entities),
         np.full(entities, -1, np.int32),
         np.empty(entities, np.int32),
         np.full(traits, -1, np.int32),
@@ -151,7 +151,7 @@ def _fire_chains(
 ) -> Firings:
     """From the head along bodies that share their beginnings."""
     own_relation = relation if own_tail >= 0 else NOTHING
-    leave(w.trail)
+    reset_trail(w.trail)
     for rule in range(t.starts[relation], t.starts[relation + 1]):
         length = t.lengths[rule]
         n = follow_body(g, relations, head, own_relation, own_tail, t.bodies[rule], length, w.trail)
@@ -196,7 +196,7 @@ def _fire_owners(relations: int, t: Theory, head: int, relation: int, f: Firings
     """~q(X, c) <- trait of X, with c the head: whoever has the trait is a candidate."""
     chains, back = len(t.lengths), (relation + relations) % (2 * relations)
     low, high = t.trait_starts[back], t.trait_starts[back + 1]
-    at = first_at_least(t.constants_sorted, low, high, head)
+    at = find_first_at_least(t.constants_sorted, low, high, head)
     while at < high and t.constants_sorted[at] == head:
         rule = t.by_constant[at]
         trait = t.rule_traits[rule]

@@ -12,7 +12,7 @@ import numpy as np
 
 from stablerule.errors import OptionError, closest
 from stablerule.paths.compiling import compiled, compiled_part
-from stablerule.paths.ordering import sort_by
+from stablerule.paths.sorting import sort_with_items
 from stablerule.reasoning.scoring.evidence import COLUMNS, blend, cut_blend, gather, rest_of_blend
 from stablerule.reasoning.scoring.firing import N_CANDIDATES, N_FIRINGS
 
@@ -211,7 +211,7 @@ def cut_score(f: Firings, t: Theory, how: How, firings: NDArray[np.int64], parts
         levels, order = np.empty(len(firings), np.int32), np.empty(len(firings), np.int32)
         for i in range(len(firings)):
             levels[i], order[i] = -t.levels[f.rules[firings[i]]], i
-        sort_by(levels, order, 0, len(order))
+        sort_with_items(levels, order, 0, len(order))
         for i in range(how.top, len(order)):
             parts[order[i]] = 0
 
@@ -249,7 +249,7 @@ def list_levels(f: Firings, t: Theory, own_slot: int) -> Lists:
         rules[at[slot]] = rule
         at[slot] += 1
     for slot in range(n):
-        sort_by(levels, rules, offsets[slot], offsets[slot + 1])
+        sort_with_items(levels, rules, offsets[slot], offsets[slot + 1])
     return Lists(offsets, levels, rules)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from stablerule.paths.traits import Traits, list_traits, trait_numbers
+from stablerule.paths.traits import Traits, find_trait_numbers, list_traits
 from stablerule.rules.scored import PESSIMISM
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class _Constants(NamedTuple):
         near, constants = entities.ids_of(frame["body_constant"]), entities.ids_of(frame["constant"])
         known = (relations >= 0) & (anything | (near >= 0)) & (constants >= 0)
         numbers = np.full(len(frame), -1, np.int32)
-        numbers[known] = trait_numbers(traits, graph, relations[known], near[known])
+        numbers[known] = find_trait_numbers(traits, graph, relations[known], near[known])
         heads = frame["head"].to_numpy().astype(np.int32)
         kept = np.flatnonzero(numbers >= 0)
         order = kept[np.lexsort((constants[kept], numbers[kept], heads[kept]))]

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from stablerule.errors import OptionError
-from stablerule.io.files import open_bytes, open_compressed, split_suffixes, write_beside
+from stablerule.io.atomic import write_beside
+from stablerule.io.files import open_bytes, open_compressed, split_suffixes
 from stablerule.rules.formats.amie import AMIE
 from stablerule.rules.formats.anyburl import ANYBURL
+from stablerule.rules.formats.json_parquet import JSON, PARQUET
 from stablerule.rules.formats.loading import Format, LoadedRules
 from stablerule.rules.formats.table import TABLE
 from stablerule.rules.formats.text import TEXT
-from stablerule.rules.formats.whole import JSON, PARQUET
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -38,12 +39,12 @@ def read_rules(path: str | PathLike[str], format: FormatName | None = None) -> L
     .gz, .xz, .zst and .bz2 behind the suffix are read as they are.
     """
     path = Path(path)
-    chosen = None if format is None else _named(format)
+    chosen = None if format is None else _find_rule_format(format)
     with open_bytes(path) as stream:
         data = stream.read()
     if chosen is None:
-        chosen = _by_suffix(path) or TEXT
-        chosen = _by_content(data, chosen) if chosen in (TEXT, TABLE) else chosen
+        chosen = _find_format_by_suffix(path) or TEXT
+        chosen = _find_format_by_content(data, chosen) if chosen in (TEXT, TABLE) else chosen
     return chosen.read(data, path)
 
 
@@ -61,32 +62,34 @@ def write_rules(rules: RuleSet, path: str | PathLike[str], format: FormatName | 
     LoadedRules(rules=RuleSet(1 rule for 1 relation), notes=())
     """
     path = Path(path)
-    chosen = _by_suffix(path) if format is None else _named(format)
+    chosen = _find_format_by_suffix(path) if format is None else _find_rule_format(format)
     _, suffix, compression = split_suffixes(path)
     if chosen is None:
-        raise OptionError(f"{path}: the suffix {suffix!r} says no format; choose one: format='json', ... {_known()}")
+        raise OptionError(
+            f"{path}: the suffix {suffix!r} says no format; choose one: format='json', ... {_list_rule_formats()}"
+        )
     if chosen is PARQUET and compression:
         raise OptionError(f"{path}: Parquet is compressed in itself; leave {compression!r} out.")
     with write_beside(path) as temporary, open_compressed(temporary, like=path) as stream:
         return chosen.write(rules, stream)
 
 
-def _named(name: str) -> Format:
+def _find_rule_format(name: str) -> Format:
     if name not in FORMATS:
-        raise OptionError(f"Unknown format {name!r} of rules. {_known()}")
+        raise OptionError(f"Unknown format {name!r} of rules. {_list_rule_formats()}")
     return FORMATS[name]
 
 
-def _known() -> str:
+def _list_rule_formats() -> str:
     return f"Known: {', '.join(FORMATS)}."
 
 
-def _by_suffix(path: Path) -> Format | None:
+def _find_format_by_suffix(path: Path) -> Format | None:
     _, suffix, _ = split_suffixes(path)
     return next((f for f in FORMATS.values() if suffix in f.suffixes), None)
 
 
-def _by_content(data: bytes, otherwise: Format) -> Format:
+def _find_format_by_content(data: bytes, otherwise: Format) -> Format:
     beginning = data[:BEGINNING]
     if ANYBURL_LINE.search(beginning):
         return ANYBURL

@@ -16,12 +16,17 @@ import re
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
-from stablerule.errors import ReadError
+from stablerule.errors import ReadError, spell_count
 from stablerule.graph import INVERSE
-from stablerule.rules.formats.atoms import Atom, Constant, as_atoms, express
-from stablerule.rules.formats.loading import Collector, Format, numbered_lines, read_number, shown
-from stablerule.rules.formats.writing import Exporter, ratio
-from stablerule.rules.scored import PESSIMISM, counted, exact
+from stablerule.rules.formats.atoms import Atom, Constant, Exporter, divide_rule_counts, express_rule, list_rule_atoms
+from stablerule.rules.formats.loading import (
+    Collector,
+    Format,
+    read_rule_file_lines,
+    read_rule_number,
+    shorten_rule_text,
+)
+from stablerule.rules.scored import PESSIMISM, spell_rule_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,12 +51,12 @@ GAP = re.compile(r" {2,}")
 BETWEEN = tuple(f"?{letter}" for letter in "cdefghijklmnopqrstuvwxyz")
 
 
-def read(data: bytes, path: Path) -> LoadedRules:
+def read_amie_rules(data: bytes, path: Path) -> LoadedRules:
     """Read what AMIE printed."""
     rules = Collector(path, ("head_coverage", "pca_confidence", "support", "body_count"))
     log_lines = from_tail = rule_lines = 0
     header = False
-    for line, text in numbered_lines(data, path):
+    for line, text in read_rule_file_lines(data, path):
         cells = text.split("\t")
         if cells[:2] == ["Rule", HEADER[1]]:
             header = True
@@ -60,24 +65,24 @@ def read(data: bytes, path: Path) -> LoadedRules:
         else:
             rule_lines += 1
             try:
-                rules.add(parse(cells[0]), _read_numbers(cells, path, line))
+                rules.add(parse_amie_rule(cells[0]), _read_amie_numbers(cells, path, line))
             except ReadError as error:
                 raise ReadError(error.problem, path=path, line=line) from error
             from_tail += cells[7] in FROM_TAIL
     if not rule_lines and not header:
         raise ReadError("no rules in it: expected lines such as '?a  r  ?b   => ?a  s  ?b' with numbers.", path=path)
     if log_lines:
-        rules.notes.append(f"{counted(log_lines, 'log line')} skipped.")
+        rules.notes.append(f"{spell_count(log_lines, 'log line')} skipped.")
     if from_tail:
-        rules.notes.append(f"{counted(from_tail, 'PCA confidence')} measured from the tail, as AMIE chose.")
+        rules.notes.append(f"{spell_count(from_tail, 'PCA confidence')} measured from the tail, as AMIE chose.")
     return rules.finish()
 
 
-def _read_numbers(cells: list[str], path: Path, line: int) -> tuple[float | None, ...]:
+def _read_amie_numbers(cells: list[str], path: Path, line: int) -> tuple[float | None, ...]:
     if len(cells) < len(HEADER):
         expected = f"{len(HEADER)} cells with tabs between ({', '.join(HEADER)})"
         raise ReadError(f"expected {expected}, found {len(cells)}.", path=path, line=line)
-    values = (read_number(cells[i], HEADER[i], path, line) for i in range(1, 7))
+    values = (read_rule_number(cells[i], HEADER[i], path, line) for i in range(1, 7))
     coverage, _, pca, support, body, pca_body = (value if value >= 0 else None for value in values)
     if pca_body is None and pca and support is not None:
         pca_body = support / pca
@@ -88,68 +93,72 @@ def _read_numbers(cells: list[str], path: Path, line: int) -> tuple[float | None
     return coverage, pca, support, body
 
 
-def parse(text: str) -> Parts | str:
+def parse_amie_rule(text: str) -> Parts | str:
     """Read one rule, or say its kind where it can't be expressed.
 
-    >>> parse("?f  son  ?b  ?a  uncle  ?f   => ?a  brother  ?b")
+    >>> parse_amie_rule("?f  son  ?b  ?a  uncle  ?f   => ?a  brother  ?b")
     ('brother', ('uncle', 'son'), None, None)
     """
     body_text, _, head_text = text.partition(ARROW)
-    body, head = _read_atoms(body_text), _read_atoms(head_text)
+    body, head = _read_amie_atoms(body_text), _read_amie_atoms(head_text)
     if body is None or head is None or len(head) != 1:
-        raise ReadError(f"expected a rule such as '?a  r  ?f  ?f  s  ?b   => ?a  t  ?b', found {shown(text)}.")
-    return express(head[0], body)
+        raise ReadError(
+            f"expected a rule such as '?a  r  ?f  ?f  s  ?b   => ?a  t  ?b', found {shorten_rule_text(text)}."
+        )
+    return express_rule(head[0], body)
 
 
-def _read_atoms(text: str) -> list[Atom] | None:
+def _read_amie_atoms(text: str) -> list[Atom] | None:
     """Read `?a  relation  ?b  ...`: two spaces between, so that a name may have one."""
     text = text.strip(" ")
     tokens = GAP.split(text) if text else []
     if len(tokens) % 3:
         return None
     return [
-        Atom(relation, _term(first), _term(second))
+        Atom(relation, _read_amie_term(first), _read_amie_term(second))
         for first, relation, second in zip(tokens[::3], tokens[1::3], tokens[2::3], strict=True)
     ]
 
 
-def _term(token: str) -> str:
+def _read_amie_term(token: str) -> str:
     return token if token.startswith("?") else Constant(token)
 
 
-def write(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
+def write_amie_rules(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
     """Write the same cells; what is not known is -1, as AMIE has it."""
-    lines = Exporter("AMIE's lines", partial(as_atoms, ends=("?a", "?b"), between=BETWEEN), spell, parse)
+    lines = Exporter(
+        "AMIE's lines", partial(list_rule_atoms, ends=("?a", "?b"), between=BETWEEN), spell_amie_rule, parse_amie_rule
+    )
     stream.write(("\t".join(HEADER) + "\n").encode())
     for scored, text in lines.spell_all(rules):
-        stream.write("\t".join([text, *_cells(scored)]).encode() + b"\n")
+        stream.write("\t".join([text, *_spell_amie_numbers(scored)]).encode() + b"\n")
     return lines.finish(rules, kept=("support", "body_count", "confidence", "pca_confidence", "head_coverage"))
 
 
-def spell(head: Atom, body: list[Atom]) -> str:
+def spell_amie_rule(head: Atom, body: list[Atom]) -> str:
     """Write a rule as AMIE does."""
     return "".join(f"{atom.first}  {atom.relation}  {atom.second}  " for atom in body) + (
         f"{ARROW}{head.first}  {head.relation}  {head.second}"
     )
 
 
-def _cells(scored: ScoredRule) -> list[str]:
+def _spell_amie_numbers(scored: ScoredRule) -> list[str]:
     support, body, pca = scored.support, scored.body_count, scored.pca_confidence
-    standard = ratio(support, body) if support is not None and body is not None else None
+    standard = divide_rule_counts(support, body) if support is not None and body is not None else None
     pca_body = None
     if support and pca:
-        with_constant = ratio(support, pca) or 0.0
-        pca_body = _whole(with_constant - PESSIMISM) if with_constant > PESSIMISM else None
-        pca = ratio(support, pca_body) if pca_body else None
+        with_constant = divide_rule_counts(support, pca) or 0.0
+        pca_body = _round_amie_number(with_constant - PESSIMISM) if with_constant > PESSIMISM else None
+        pca = divide_rule_counts(support, pca_body) if pca_body else None
     numbers = (scored.head_coverage, standard, pca, support, body, pca_body)
-    known = [exact(number) if number is not None else "-1" for number in numbers]
+    known = [spell_rule_number(number) if number is not None else "-1" for number in numbers]
     turned = scored.rule.constants is None and scored.rule.head_relation.startswith(INVERSE)
     return [*known, "-2" if turned else "-1"]
 
 
-def _whole(number: float) -> float:
+def _round_amie_number(number: float) -> float:
     """Undo what dividing twice did to a whole number."""
     return float(round(number)) if abs(number - round(number)) < 1e-6 else number
 
 
-AMIE = Format("amie", (".amie",), read, write)
+AMIE = Format("amie", (".amie",), read_amie_rules, write_amie_rules)

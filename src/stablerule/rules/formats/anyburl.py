@@ -16,12 +16,17 @@ import re
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
-from stablerule.errors import ReadError
-from stablerule.rules.formats.atoms import Atom, Constant, as_atoms, express
-from stablerule.rules.formats.loading import Collector, Format, numbered_lines, read_number, shown
-from stablerule.rules.formats.writing import Exporter, ratio
+from stablerule.errors import ReadError, spell_count
+from stablerule.rules.formats.atoms import Atom, Constant, Exporter, divide_rule_counts, express_rule, list_rule_atoms
+from stablerule.rules.formats.loading import (
+    Collector,
+    Format,
+    read_rule_file_lines,
+    read_rule_number,
+    shorten_rule_text,
+)
 from stablerule.rules.rule import BETWEEN
-from stablerule.rules.scored import counted, exact
+from stablerule.rules.scored import spell_rule_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,58 +42,62 @@ VARIABLE_FIRST = re.compile(r"([A-Z]),(.+)\)", re.DOTALL)
 VARIABLE_SECOND = re.compile(r"(.+),([A-Z])\)", re.DOTALL)
 
 
-def read(data: bytes, path: Path) -> LoadedRules:
+def read_anyburl_rules(data: bytes, path: Path) -> LoadedRules:
     """Read a file that AnyBURL wrote."""
     rules = Collector(path, ("body_count", "support"))
-    for line, text in numbered_lines(data, path):
+    for line, text in read_rule_file_lines(data, path):
         cells = text.split("\t")
         if len(cells) != 4:
             expected = "4 cells with tabs between (groundings, support, confidence, rule)"
-            raise ReadError(f"expected {expected}, found {len(cells)}: {shown(text)}.", path=path, line=line)
-        groundings = read_number(cells[0], "the body groundings", path, line, least=0)
-        support = read_number(cells[1], "the support", path, line, least=0)
-        read_number(cells[2], "the confidence", path, line)
+            raise ReadError(
+                f"expected {expected}, found {len(cells)}: {shorten_rule_text(text)}.", path=path, line=line
+            )
+        groundings = read_rule_number(cells[0], "the body groundings", path, line, least=0)
+        support = read_rule_number(cells[1], "the support", path, line, least=0)
+        read_rule_number(cells[2], "the confidence", path, line)
         try:
-            found = parse(cells[3])
+            found = parse_anyburl_rule(cells[3])
         except ReadError as error:
             raise ReadError(error.problem, path=path, line=line) from error
         rules.add(found, (groundings, support))
     return rules.finish()
 
 
-def parse(text: str) -> Parts | str:
+def parse_anyburl_rule(text: str) -> Parts | str:
     """Read one rule, or say its kind where it can't be expressed.
 
-    >>> parse("speaks(X,Y) <= lives_in(X,A), language_of(Y,A)")
+    >>> parse_anyburl_rule("speaks(X,Y) <= lives_in(X,A), language_of(Y,A)")
     ('speaks', ('lives_in', '~language_of'), None, None)
-    >>> parse("speaks(X,french) <= lives_in(X,Paris, Texas (city))")
+    >>> parse_anyburl_rule("speaks(X,french) <= lives_in(X,Paris, Texas (city))")
     ('speaks', ('lives_in',), 'french', 'Paris, Texas (city)')
     """
     head_text, arrow, body_text = f"{text} ".partition(ARROW)
     if not arrow:
-        raise ReadError(f"expected a rule such as r(X,Y) <= s(X,A), t(A,Y), found {shown(text)}.")
-    head = _read_atom(head_text)
+        raise ReadError(f"expected a rule such as r(X,Y) <= s(X,A), t(A,Y), found {shorten_rule_text(text)}.")
+    head = _read_anyburl_atom(head_text)
     if head is None:
-        raise ReadError(f"expected a head such as r(X,Y) or r(X,name), found {shown(head_text)} in {shown(text)}.")
-    return express(head, list(_read_body(body_text.removesuffix(" "), text)))
+        found = f"{shorten_rule_text(head_text)} in {shorten_rule_text(text)}"
+        raise ReadError(f"expected a head such as r(X,Y) or r(X,name), found {found}.")
+    return express_rule(head, list(_read_anyburl_body(body_text.removesuffix(" "), text)))
 
 
-def _read_body(body: str, text: str) -> Iterator[Atom]:
+def _read_anyburl_body(body: str, text: str) -> Iterator[Atom]:
     """Split at the signs between atoms; where a piece is no atom, those signs were part of a name."""
     pieces = body.split("), ") if body else []
     while pieces:
         piece = pieces.pop(0)
         while True:
-            atom = _read_atom(piece + ")" if pieces else piece)
+            atom = _read_anyburl_atom(piece + ")" if pieces else piece)
             if not pieces or (atom is not None and "(" in pieces[0]):
                 break
             piece += "), " + pieces.pop(0)
         if atom is None:
-            raise ReadError(f"expected atoms such as s(X,A) or s(X,name), found {shown(piece)} in {shown(text)}.")
+            found = f"{shorten_rule_text(piece)} in {shorten_rule_text(text)}"
+            raise ReadError(f"expected atoms such as s(X,A) or s(X,name), found {found}.")
         yield atom
 
 
-def _read_atom(text: str) -> Atom | None:
+def _read_anyburl_atom(text: str) -> Atom | None:
     """Read `relation(X,A)`, `relation(X,name)` or `relation(name,X)`."""
     if match := VARIABLES_ONLY.fullmatch(text):
         return Atom(match[1], match[2], match[3])
@@ -96,23 +105,23 @@ def _read_atom(text: str) -> Atom | None:
     unsure, at = None, text.find("(", 1)
     while at > 0:
         if match := VARIABLE_FIRST.fullmatch(text, at + 1):
-            found, name = Atom(text[:at], match[1], _constant(match[2], match[1])), match[2]
+            found, name = Atom(text[:at], match[1], _read_anyburl_constant(match[2], match[1])), match[2]
         elif match := VARIABLE_SECOND.fullmatch(text, at + 1):
-            found, name = Atom(text[:at], _constant(match[1], match[2]), match[2]), match[1]
+            found, name = Atom(text[:at], _read_anyburl_constant(match[1], match[2]), match[2]), match[1]
         else:
             found, name = None, ""
-        if found and (("(" not in name and ")" not in name) or _in_pairs(name)):
+        if found and (("(" not in name and ")" not in name) or _has_paired_brackets(name)):
             return found
         unsure = unsure or found
         at = text.find("(", at + 1)
     return unsure
 
 
-def _constant(name: str, other: str) -> str:
+def _read_anyburl_constant(name: str, other: str) -> str:
     return other if name == ITSELF else Constant(name)
 
 
-def _in_pairs(name: str) -> bool:
+def _has_paired_brackets(name: str) -> bool:
     depth = 0
     for sign in name:
         depth += (sign == "(") - (sign == ")")
@@ -121,29 +130,36 @@ def _in_pairs(name: str) -> bool:
     return depth == 0
 
 
-def write(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
+def write_anyburl_rules(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
     """Write lines that AnyBURL's own tools read; what has no support and body count, or no spelling, is left out."""
-    lines = Exporter("AnyBURL's lines", partial(as_atoms, ends=("X", "Y"), between=BETWEEN), spell, parse)
+    lines = Exporter(
+        "AnyBURL's lines",
+        partial(list_rule_atoms, ends=("X", "Y"), between=BETWEEN),
+        spell_anyburl_rule,
+        parse_anyburl_rule,
+    )
     broken = 0
     for scored, text in lines.spell_all(rules, needs=("support", "body_count")):
         support, groundings = scored.support or 0.0, scored.body_count or 0.0
         broken += not (support.is_integer() and groundings.is_integer())
-        confidence = ratio(support, groundings) or 0.0
-        stream.write(f"{exact(groundings)}\t{exact(support)}\t{confidence!r}\t{text}\n".encode())
+        confidence = divide_rule_counts(support, groundings) or 0.0
+        stream.write(
+            f"{spell_rule_number(groundings)}\t{spell_rule_number(support)}\t{confidence!r}\t{text}\n".encode()
+        )
     if broken:
         lines.notes.append(
-            f"{counted(broken, 'rule')} with estimated counts: AnyBURL's own tools read whole numbers only."
+            f"{spell_count(broken, 'rule')} with estimated counts: AnyBURL's own tools read whole numbers only."
         )
     return lines.finish(rules, kept=("support", "body_count", "confidence"))
 
 
-def spell(head: Atom, body: list[Atom]) -> str:
+def spell_anyburl_rule(head: Atom, body: list[Atom]) -> str:
     """Write a rule as AnyBURL does."""
-    return ARROW.join([_text(head), ", ".join(map(_text, body))])
+    return ARROW.join([_spell_anyburl_atom(head), ", ".join(map(_spell_anyburl_atom, body))])
 
 
-def _text(atom: Atom) -> str:
+def _spell_anyburl_atom(atom: Atom) -> str:
     return f"{atom.relation}({atom.first},{atom.second})"
 
 
-ANYBURL = Format("anyburl", (".anyburl",), read, write)
+ANYBURL = Format("anyburl", (".anyburl",), read_anyburl_rules, write_anyburl_rules)

@@ -1,16 +1,29 @@
-"""Rules of other tools are a head and a list of atoms in any order; ours are chains, or one step with constants."""
+"""Rules of other tools are a head and a list of atoms in any order; ours are chains, or one step with constants.
+
+They go out to other tools only if they come back the same.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from stablerule.errors import InputError, WriteError, spell_count
 from stablerule.graph import INVERSE
+from stablerule.rules.formats.loading import note_left_out_rules
+from stablerule.rules.scored import NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from stablerule.rules.formats.loading import Parts
+    from stablerule.rules.ruleset import RuleSet
+    from stablerule.rules.scored import ScoredRule
+
+LINE_SIGNS = "\t\n\r"
 
 
 class Constant(str):
@@ -33,14 +46,14 @@ class Atom(NamedTuple):
         return INVERSE + self.relation, self.first
 
 
-def express(head: Atom, body: Sequence[Atom]) -> Parts | str:
+def express_rule(head: Atom, body: Sequence[Atom]) -> Parts | str:
     """Say a rule in our way, or say its kind where that is not possible. In a kind, `*` stands for a plural s.
 
-    >>> express(Atom("r", "X", "Y"), [Atom("t", "Y", "A"), Atom("s", "X", "A")])
+    >>> express_rule(Atom("r", "X", "Y"), [Atom("t", "Y", "A"), Atom("s", "X", "A")])
     ('r', ('s', '~t'), None, None)
-    >>> express(Atom("r", Constant("c"), "Y"), [Atom("s", "Y", Constant("d"))])
+    >>> express_rule(Atom("r", Constant("c"), "Y"), [Atom("s", "Y", Constant("d"))])
     ('~r', ('s',), 'c', 'd')
-    >>> express(Atom("r", "X", Constant("c")), [Atom("s", "X", "A"), Atom("t", "A", "B")])
+    >>> express_rule(Atom("r", "X", Constant("c")), [Atom("s", "X", "A"), Atom("t", "A", "B")])
     'acyclic rule* of length 2'
     """
     atoms = [head, *body]
@@ -53,10 +66,10 @@ def express(head: Atom, body: Sequence[Atom]) -> Parts | str:
     fixed = [isinstance(term, Constant) for term in (head.first, head.second)]
     if all(fixed):
         return "rule* without a variable in the head"
-    return _with_constant(head, body) if any(fixed) else _chain(head, body)
+    return _express_constant_rule(head, body) if any(fixed) else _express_chain(head, body)
 
 
-def _chain(head: Atom, body: Sequence[Atom]) -> Parts | str:
+def _express_chain(head: Atom, body: Sequence[Atom]) -> Parts | str:
     """Follow the atoms from one variable of the head to the other."""
     if any(isinstance(term, Constant) for atom in body for term in (atom.first, atom.second)):
         return f"rule* of length {len(body)} from X to Y with a constant in the body"
@@ -73,7 +86,7 @@ def _chain(head: Atom, body: Sequence[Atom]) -> Parts | str:
     return head.relation, tuple(steps), None, None
 
 
-def _with_constant(head: Atom, body: Sequence[Atom]) -> Parts | str:
+def _express_constant_rule(head: Atom, body: Sequence[Atom]) -> Parts | str:
     variable = head.first if isinstance(head.second, Constant) else head.second
     head_relation, constant = head.step_from(variable)
     if len(body) > 1:
@@ -84,7 +97,7 @@ def _with_constant(head: Atom, body: Sequence[Atom]) -> Parts | str:
     return head_relation, (relation,), str(constant), str(near) if isinstance(near, Constant) else None
 
 
-def as_atoms(parts: Parts, ends: tuple[str, str], between: Iterable[str]) -> tuple[Atom, list[Atom]] | None:
+def list_rule_atoms(parts: Parts, ends: tuple[str, str], between: Iterable[str]) -> tuple[Atom, list[Atom]] | None:
     """Give the atoms of a rule, the head always forwards: a chain for an inverse is turned around.
 
     ends: the variables of the head; between: those inside of a chain, None is returned when they run out.
@@ -94,26 +107,102 @@ def as_atoms(parts: Parts, ends: tuple[str, str], between: Iterable[str]) -> tup
     if constant is not None:
         free = ends[0] if plain == head_relation else ends[1]
         other = next(iter(between)) if near is None else Constant(near)
-        head = _forwards(head_relation, free, Constant(constant))
-        return head, [_forwards(body[0], free, other)]
+        head = _make_forward_atom(head_relation, free, Constant(constant))
+        return head, [_make_forward_atom(body[0], free, other)]
     if plain != head_relation:
-        body = turned(body)
+        body = turn_rule_body(body)
     inside = list(islice(between, len(body) - 1))
     if len(inside) < len(body) - 1:
         return None
     steps = zip(body, pairwise([ends[0], *inside, ends[1]]), strict=True)
-    return Atom(plain, *ends), [_forwards(relation, *pair) for relation, pair in steps]
+    return Atom(plain, *ends), [_make_forward_atom(relation, *pair) for relation, pair in steps]
 
 
-def turned(body: Sequence[str]) -> tuple[str, ...]:
+def turn_rule_body(body: Sequence[str]) -> tuple[str, ...]:
     """Walk a body the other way: r <- body says the same of (X, Y) as ~r <- turned body of (Y, X).
 
-    >>> turned(("s", "~t"))
+    >>> turn_rule_body(("s", "~t"))
     ('t', '~s')
     """
     return tuple(r.removeprefix(INVERSE) if r.startswith(INVERSE) else INVERSE + r for r in reversed(body))
 
 
-def _forwards(relation: str, here: str, there: str) -> Atom:
+def _make_forward_atom(relation: str, here: str, there: str) -> Atom:
     plain = relation.removeprefix(INVERSE)
     return Atom(plain, here, there) if plain == relation else Atom(plain, there, here)
+
+
+@dataclass
+class Exporter:
+    """Spells rules in another tool's way, and counts those that it can't spell.
+
+    as_atoms, spell, parse: the other tool's way, forwards and back. A name may hold signs that mean something there, so
+    each line is read again; if that gives another rule, the line is not written.
+    """
+
+    target: str
+    as_atoms: Callable[[Parts], tuple[Atom, list[Atom]] | None]
+    spell: Callable[[Atom, list[Atom]], str]
+    parse: Callable[[str], Parts | str]
+    left_out: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    written: int = 0
+
+    def spell_all(self, rules: RuleSet, needs: tuple[str, ...] = ()) -> Iterator[tuple[ScoredRule, str]]:
+        """Yield each rule that can be written, with its text."""
+        seen: set[str] = set()
+        for scored in rules:
+            if any(getattr(scored, name) is None for name in needs):
+                self.left_out[f"rule* without {' and '.join(needs)}"] += 1
+            elif (text := self._spell_rule(scored)) is None:
+                self.left_out[f"rule* with a name or a length without a spelling in {self.target}"] += 1
+            elif text in seen:
+                self.left_out["chain* for an inverse with the same meaning as another rule"] += 1
+            else:
+                seen.add(text)
+                self.written += 1
+                yield scored, text
+
+    def _spell_rule(self, scored: ScoredRule) -> str | None:
+        rule = scored.rule
+        constant, near = rule.constants or (None, None)
+        atoms = self.as_atoms((rule.head_relation, rule.body, constant, near))
+        text = self.spell(*atoms) if atoms else "\n"
+        if any(sign in text for sign in LINE_SIGNS):
+            return None
+        try:
+            same = self.parse(text) == turn_inverse_head((rule.head_relation, rule.body, constant, near))
+        except InputError:
+            return None
+        return text if same else None
+
+    def finish(self, rules: RuleSet, kept: tuple[str, ...]) -> tuple[str, ...]:
+        """Say what was left out; nothing written at all is an error."""
+        notes = note_left_out_rules(self.left_out)
+        if len(rules) and not self.written:
+            raise WriteError(
+                f"None of {spell_count(len(rules), 'rule')} can be written as {self.target}: {' '.join(notes)}"
+            )
+        frame = rules.to_frame()
+        lost = [name for name in NUMBERS if name not in kept and frame[name].null_count() < len(frame)]
+        if lost:
+            self.notes.append(f"{self.target} have no place for {', '.join(lost)}.")
+        return (*notes, *self.notes)
+
+
+def divide_rule_counts(part: float, whole: float) -> float | None:
+    """Divide, or return None where nothing comes of it."""
+    share = part / whole if whole else math.inf
+    return share if math.isfinite(share) else None
+
+
+def turn_inverse_head(parts: Parts) -> Parts:
+    """Turn a chain for an inverse around, so that it is one for the relation.
+
+    >>> turn_inverse_head(("~r", ("s", "~t"), None, None))
+    ('r', ('t', '~s'), None, None)
+    """
+    head_relation, body, constant, _ = parts
+    if constant is None and head_relation.startswith(INVERSE):
+        return head_relation.removeprefix(INVERSE), turn_rule_body(body), None, None
+    return parts

@@ -7,10 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias
 
-from stablerule.errors import ReadError
-from stablerule.rules.checking import make_frame
-from stablerule.rules.ruleset import RuleSet
-from stablerule.rules.scored import KEY, counted
+from stablerule.errors import ReadError, spell_count
+from stablerule.rules.ruleset import RuleSet, make_rule_frame
+from stablerule.rules.scored import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +37,7 @@ class Format(NamedTuple):
     write: Callable[[RuleSet, IO[bytes]], tuple[str, ...]]
 
 
-def decode(data: bytes, path: Path) -> str:
+def decode_rule_file(data: bytes, path: Path) -> str:
     """Return the text of a file."""
     try:
         text = data.decode("utf-8-sig")
@@ -52,15 +51,15 @@ def decode(data: bytes, path: Path) -> str:
     return text
 
 
-def numbered_lines(data: bytes, path: Path) -> Iterator[tuple[int, str]]:
+def read_rule_file_lines(data: bytes, path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not blank. Only LF and CRLF end a line: a name may have other signs that look so."""
-    for number, line in enumerate(decode(data, path).split("\n"), start=1):
+    for number, line in enumerate(decode_rule_file(data, path).split("\n"), start=1):
         text = line.removesuffix("\r")
         if text.strip():
             yield number, text
 
 
-def read_number(text: str, what: str, path: Path, line: int, *, least: float = -math.inf) -> float:
+def read_rule_number(text: str, what: str, path: Path, line: int, *, least: float = -math.inf) -> float:
     """Read a number of a line."""
     try:
         number = float(text)
@@ -68,11 +67,11 @@ def read_number(text: str, what: str, path: Path, line: int, *, least: float = -
         number = math.nan
     if not (math.isfinite(number) and number >= least):
         bound = "" if least == -math.inf else f", {least:g} or more,"
-        raise ReadError(f"expected a number{bound} for {what}, found {shown(text)}.", path=path, line=line)
+        raise ReadError(f"expected a number{bound} for {what}, found {shorten_rule_text(text)}.", path=path, line=line)
     return number
 
 
-def shown(text: str) -> str:
+def shorten_rule_text(text: str) -> str:
     """Quote a piece of a file in a message, not too long."""
     return repr(text if len(text) <= 100 else text[:97] + "...")
 
@@ -101,19 +100,19 @@ class Collector:
             columns[name] = [parts[place] for parts, _ in self.rows]
         for place, name in enumerate(self.numbers):
             columns[name] = [numbers[place] for _, numbers in self.rows]
-        return load_columns(columns, self.path, (*self.notes, *left_out_notes(self.left_out)))
+        return load_rule_columns(columns, self.path, (*self.notes, *note_left_out_rules(self.left_out)))
 
 
-def load_columns(columns: Mapping[str, Sequence[object]], path: Path, notes: tuple[str, ...] = ()) -> LoadedRules:
-    """Make a set from lists by column; see `load_frame`."""
+def load_rule_columns(columns: Mapping[str, Sequence[object]], path: Path, notes: tuple[str, ...] = ()) -> LoadedRules:
+    """Make a set from lists by column; see `load_rule_frame`."""
     try:
-        frame = make_frame(columns)
+        frame = make_rule_frame(columns)
     except ReadError as error:
         raise ReadError(error.problem, path=path) from error
-    return load_frame(frame, path, notes)
+    return load_rule_frame(frame, path, notes)
 
 
-def load_frame(frame: pl.DataFrame, path: Path, notes: tuple[str, ...] = ()) -> LoadedRules:
+def load_rule_frame(frame: pl.DataFrame, path: Path, notes: tuple[str, ...] = ()) -> LoadedRules:
     """Make a set from a table that came from a file; a rule that comes again is left out, and said."""
     try:
         rules = RuleSet.from_frame(frame, repeated="first")
@@ -122,14 +121,14 @@ def load_frame(frame: pl.DataFrame, path: Path, notes: tuple[str, ...] = ()) -> 
     again = len(frame) - len(rules)
     if again:
         was = "was" if again == 1 else "were"
-        notes = (*notes, f"{counted(again, 'repeated rule')} {was} left out: the first one counts.")
+        notes = (*notes, f"{spell_count(again, 'repeated rule')} {was} left out: the first one counts.")
     return LoadedRules(rules, notes)
 
 
-def left_out_notes(kinds: Counter[str]) -> tuple[str, ...]:
+def note_left_out_rules(kinds: Counter[str]) -> tuple[str, ...]:
     """Say of each kind how many were left out; a kind has `*` where an s stands for many.
 
-    >>> left_out_notes(Counter({"acyclic rule* of length 2": 1200, "rule* without a body": 1}))
+    >>> note_left_out_rules(Counter({"acyclic rule* of length 2": 1200, "rule* without a body": 1}))
     ("1,200 acyclic rules of length 2 can't be expressed and were left out.", \
 "1 rule without a body can't be expressed and was left out.")
     """

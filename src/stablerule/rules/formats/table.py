@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING
 import polars as pl
 
 from stablerule.errors import ReadError
-from stablerule.rules.formats.loading import Collector, Format, decode, shown
-from stablerule.rules.formats.text import parse, read_named
-from stablerule.rules.scored import NUMBERS, exact
+from stablerule.rules.formats.loading import Collector, Format, decode_rule_file, shorten_rule_text
+from stablerule.rules.formats.text import parse_rule_line, read_named_rule_number
+from stablerule.rules.scored import NUMBERS, spell_rule_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,34 +23,42 @@ if TYPE_CHECKING:
     from stablerule.rules.ruleset import RuleSet
 
 
-def read(data: bytes, path: Path) -> LoadedRules:
+def read_rule_table(data: bytes, path: Path) -> LoadedRules:
     """Read a table that has a column `rule`."""
-    rows = csv.reader(io.StringIO(decode(data, path), newline=""), dialect="excel-tab", strict=True)
+    rows = csv.reader(io.StringIO(decode_rule_file(data, path), newline=""), dialect="excel-tab", strict=True)
     rules = Collector(path, NUMBERS)
     try:
         header = next(rows)
         if "rule" not in header:
             raise ReadError(
-                f"expected a column 'rule' in the header, found {shown(', '.join(header))}.", path=path, line=1
+                f"expected a column 'rule' in the header, found {shorten_rule_text(', '.join(header))}.",
+                path=path,
+                line=1,
             )
         for row in rows:
             if len(row) not in (0, len(header)):
-                problem = f"expected {len(header)} cells, found {len(row)}: {shown(' '.join(row))}."
+                problem = f"expected {len(header)} cells, found {len(row)}: {shorten_rule_text(' '.join(row))}."
                 raise ReadError(problem, path=path, line=rows.line_num)
             cells = dict(zip(header, row, strict=False))
             if not any(cells.values()):
                 continue
-            numbers = {name: read_named(name, cells[name], path, rows.line_num) for name in NUMBERS if cells.get(name)}
-            rules.add(parse(cells["rule"], path, rows.line_num), [numbers.get(name) for name in NUMBERS])
+            numbers = {
+                name: read_named_rule_number(name, cells[name], path, rows.line_num)
+                for name in NUMBERS
+                if cells.get(name)
+            }
+            rules.add(parse_rule_line(cells["rule"], path, rows.line_num), [numbers.get(name) for name in NUMBERS])
     except csv.Error as error:
         raise ReadError(f"not a table with tabs: {error}.", path=path, line=rows.line_num) from error
     return rules.finish()
 
 
-def write(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
+def write_rule_table(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
     """Write one row for each rule, in the order of the set."""
     frame = rules.to_frame()
-    numbers = (pl.Series(n, [None if v is None else exact(v) for v in frame[n]], dtype=pl.String) for n in NUMBERS)
+    numbers = (
+        pl.Series(n, [None if v is None else spell_rule_number(v) for v in frame[n]], dtype=pl.String) for n in NUMBERS
+    )
     flat = pl.DataFrame(
         [
             pl.Series("rule", [str(scored.rule) for scored in rules], dtype=pl.String),
@@ -66,4 +74,4 @@ def write(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
     return ()
 
 
-TABLE = Format("tsv", (".tsv",), read, write)
+TABLE = Format("tsv", (".tsv",), read_rule_table, write_rule_table)

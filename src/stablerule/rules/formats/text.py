@@ -13,9 +13,15 @@ import math
 from typing import IO, TYPE_CHECKING
 
 from stablerule.errors import InputError, ReadError
-from stablerule.rules.formats.loading import Collector, Format, numbered_lines, read_number, shown
+from stablerule.rules.formats.loading import (
+    Collector,
+    Format,
+    read_rule_file_lines,
+    read_rule_number,
+    shorten_rule_text,
+)
 from stablerule.rules.rule import Rule
-from stablerule.rules.scored import NUMBERS, exact
+from stablerule.rules.scored import NUMBERS, spell_rule_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,19 +32,19 @@ if TYPE_CHECKING:
 COMMENT = "#"
 
 
-def read(data: bytes, path: Path) -> LoadedRules:
+def read_rule_lines(data: bytes, path: Path) -> LoadedRules:
     """Read rules as people write them."""
     rules = Collector(path, NUMBERS)
-    for line, text in numbered_lines(data, path):
+    for line, text in read_rule_file_lines(data, path):
         if text.startswith(COMMENT):
             continue
         rule_text, *cells = text.split("\t")
-        numbers = dict(_read_cell(cell, path, line) for cell in cells if cell.strip())
-        rules.add(parse(rule_text, path, line), [numbers.get(name) for name in NUMBERS])
+        numbers = dict(_read_rule_number_cell(cell, path, line) for cell in cells if cell.strip())
+        rules.add(parse_rule_line(rule_text, path, line), [numbers.get(name) for name in NUMBERS])
     return rules.finish()
 
 
-def parse(text: str, path: Path, line: int) -> tuple[str, tuple[str, ...], str | None, str | None]:
+def parse_rule_line(text: str, path: Path, line: int) -> tuple[str, tuple[str, ...], str | None, str | None]:
     """Read one rule; an error says where it stands."""
     try:
         rule = Rule.parse(text)
@@ -47,27 +53,27 @@ def parse(text: str, path: Path, line: int) -> tuple[str, tuple[str, ...], str |
     return rule.head_relation, rule.body, *(rule.constants or (None, None))
 
 
-def _read_cell(cell: str, path: Path, line: int) -> tuple[str, float]:
+def _read_rule_number_cell(cell: str, path: Path, line: int) -> tuple[str, float]:
     name, equals, value = cell.strip().partition("=")
     if not equals or name not in NUMBERS:
         expected = f"name=number with one of {', '.join(NUMBERS)}"
-        raise ReadError(f"expected {expected} behind the rule, found {shown(cell)}.", path=path, line=line)
-    return name, read_named(name, value, path, line)
+        raise ReadError(f"expected {expected} behind the rule, found {shorten_rule_text(cell)}.", path=path, line=line)
+    return name, read_named_rule_number(name, value, path, line)
 
 
-def read_named(name: str, value: str, path: Path, line: int) -> float:
+def read_named_rule_number(name: str, value: str, path: Path, line: int) -> float:
     """Read a number of a rule: a score may be anything, the others count or share something."""
-    return read_number(value, name, path, line, least=-math.inf if name == "score" else 0)
+    return read_rule_number(value, name, path, line, least=-math.inf if name == "score" else 0)
 
 
-def write(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
+def write_rule_lines(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
     """Write one line for each rule, in the order of the set."""
     if not len(rules):
         stream.write(f"{COMMENT} no rules\n".encode())
     for scored in rules:
-        numbers = [f"{name}={exact(value)}" for name, value in scored.numbers.items()]
+        numbers = [f"{name}={spell_rule_number(value)}" for name, value in scored.numbers.items()]
         stream.write("\t".join([str(scored.rule), *numbers]).encode() + b"\n")
     return ()
 
 
-TEXT = Format("text", (".txt", ".rules"), read, write)
+TEXT = Format("text", (".txt", ".rules"), read_rule_lines, write_rule_lines)

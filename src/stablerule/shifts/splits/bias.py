@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.datasets.making import check_count, check_number
+from stablerule.datasets.arguments import check_count, check_number
 from stablerule.errors import InputError
-from stablerule.shifts.splits.checks import check_labels, first_rows
+from stablerule.shifts.splits.source import check_split_labels, mark_first_facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,12 +62,12 @@ def bias_examples(
     """
     check_number("bias", bias, 0, 1)
     check_count("seed", seed, least=0)
-    labels = check_labels("groups", groups, facts)
+    labels = check_split_labels("groups", groups, facts)
     names = np.unique(labels if among is None else np.asarray(among))
     if len(names) < 2:
         raise InputError(f"Examples are biased towards one of several groups, and there are {len(names)}.")
     mask, favoured, left_whole = np.zeros(len(facts), bool), {}, []
-    rows = np.flatnonzero(first_rows(facts))
+    rows = np.flatnonzero(mark_first_facts(facts))
     for relation in np.unique(facts.relations).tolist():
         own = rows[facts.relations[rows] == relation]
         # A generator for each relation: what one has does not change what is drawn for another.
@@ -76,14 +76,14 @@ def bias_examples(
         by_group = [rng.permutation(own[labels[own] == name]) for name in names]
         if all(len(group) for group in by_group):
             favoured[relation] = names[chosen].item()
-            mask[np.concatenate(_draw(by_group, chosen, bias, rng))] = True
+            mask[np.concatenate(_draw_biased_examples(by_group, chosen, bias, rng))] = True
         else:
             left_whole.append(relation)
             mask[own] = True
     return BiasedExamples(mask, favoured, tuple(left_whole))
 
 
-def _draw(
+def _draw_biased_examples(
     by_group: list[NDArray[np.int64]], favoured: int, bias: float, rng: np.random.Generator
 ) -> list[NDArray[np.int64]]:
     """Take the first so many of each group: as the bias grows, more of the favoured one and fewer of the others."""

@@ -8,10 +8,14 @@ import numpy as np
 
 from stablerule.errors import InputError, OptionError
 from stablerule.graph import SPLITS
-from stablerule.shifts.splits.checks import Shares, check_dataset, check_shares, first_rows
-from stablerule.shifts.splits.manifest import REPEATED, WHOLE, make_manifest
-from stablerule.shifts.splits.narrowing import narrow
-from stablerule.shifts.splits.split import Split
+from stablerule.shifts.splits.saving import REPEATED, WHOLE, Split, make_split_manifest
+from stablerule.shifts.splits.source import (
+    Shares,
+    check_split_shares,
+    check_split_source,
+    mark_first_facts,
+    narrow_to_split,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,29 +45,35 @@ def split_by_time(dataset: Dataset, shares: Shares | None = None, *, cuts: tuple
     """
     if shares is not None and cuts is not None:
         raise OptionError("Argument 'shares' is for a split without cuts, and there are both. Leave one of them out.")
-    asked = check_shares(SHARES if shares is None else shares)
-    facts = _oldest_first(check_dataset(dataset))
-    first = first_rows(facts)
+    asked = check_split_shares(SHARES if shares is None else shares)
+    facts = _order_facts_by_time(check_split_source(dataset))
+    first = mark_first_facts(facts)
     ordered = facts.take(first)
-    times = _times_of(ordered)
-    begin_valid, begin_test = _by_shares(times, asked, dataset.name) if cuts is None else _by_cuts(times, cuts)
+    times = _read_split_times(ordered)
+    begin_valid, begin_test = (
+        _cut_times_by_shares(times, asked, dataset.name) if cuts is None else _cut_times_at(times, cuts)
+    )
     which = np.digitize(np.arange(len(ordered)), [begin_valid, begin_test])
     dealt = {name: ordered.take(which == part) for part, name in enumerate(SPLITS)}
-    parts = {WHOLE: narrow(dataset, dataset.name, **dealt)}
-    unseen = {name: _unseen(part, dealt["train"]) for name, part in dealt.items() if name != "train" and len(part)}
-    manifest = make_manifest(
+    parts = {WHOLE: narrow_to_split(dataset, dataset.name, **dealt)}
+    unseen = {
+        name: _count_unseen_names(part, dealt["train"]) for name, part in dealt.items() if name != "train" and len(part)
+    }
+    manifest = make_split_manifest(
         "time",
         dataset,
         parts,
         parameters={"shares": asked} if cuts is None else {"cuts": [str(cut) for cut in cuts]},
         lost={REPEATED: facts.take(~first)},
-        found={"times": {name: _span(part) for name, part in dealt.items() if len(part)}, "unseen": unseen},
-        notes=[_say_unseen(name, len(dealt[name]), counts) for name, counts in unseen.items() if counts["facts"]],
+        found={"times": {name: _find_time_span(part) for name, part in dealt.items() if len(part)}, "unseen": unseen},
+        notes=[
+            _describe_unseen_names(name, len(dealt[name]), counts) for name, counts in unseen.items() if counts["facts"]
+        ],
     )
     return Split(parts, manifest)
 
 
-def _oldest_first(dataset: Dataset) -> Triples:
+def _order_facts_by_time(dataset: Dataset) -> Triples:
     """All facts in the order of their times; what happened at the same time stays in the order of the rows."""
     without = [name for name, part in dataset.splits.items() if len(part) and part.time is None]
     if without:
@@ -71,22 +81,22 @@ def _oldest_first(dataset: Dataset) -> Triples:
             f"Dataset {dataset.name!r} has no times in {', '.join(without)}, and can't be split by them. Read it with "
             "columns={'head': 0, 'relation': 1, 'tail': 2, 'time': 3}, or with a header that has the word time."
         )
-    kinds = {_times_of(part).dtype.kind for part in dataset.splits.values() if len(part)}
+    kinds = {_read_split_times(part).dtype.kind for part in dataset.splits.values() if len(part)}
     if len(kinds) > 1:
         raise InputError(f"Dataset {dataset.name!r} has numbers as times and dates as well. Make them of one kind.")
     facts = dataset.everything
-    times = _times_of(facts)
+    times = _read_split_times(facts)
     if times.dtype.kind == "M" and np.isnat(times).any():
         raise InputError(f"Dataset {dataset.name!r} has {int(np.isnat(times).sum()):,} facts whose time is not known.")
     return facts.take(np.argsort(times, kind="stable"))
 
 
-def _times_of(facts: Triples) -> NDArray[Any]:
+def _read_split_times(facts: Triples) -> NDArray[Any]:
     assert facts.time is not None  # noqa: S101  # _oldest_first has looked
     return facts.time
 
 
-def _by_shares(times: NDArray[Any], shares: Shares, name: str) -> tuple[int, int]:
+def _cut_times_by_shares(times: NDArray[Any], shares: Shares, name: str) -> tuple[int, int]:
     """Where valid and test begin: where a new time does, as near to the shares as may be."""
     starts = np.flatnonzero(np.concatenate([[True], times[1:] != times[:-1]]))
     starts = np.append(starts, len(times))  # (times + 1,): the last one is the end
@@ -97,20 +107,20 @@ def _by_shares(times: NDArray[Any], shares: Shares, name: str) -> tuple[int, int
             f"{1 + has_valid + has_test} parts needs one of its own. Leave a part out with a share of 0."
         )
     latest = len(starts) - 1 - has_test
-    at = _nearest(starts, shares[0] * len(times), 1, latest - has_valid)
-    after = _nearest(starts, (shares[0] + shares[1]) * len(times), at + 1, latest) if has_valid else at
+    at = _find_nearest_time(starts, shares[0] * len(times), 1, latest - has_valid)
+    after = _find_nearest_time(starts, (shares[0] + shares[1]) * len(times), at + 1, latest) if has_valid else at
     return int(starts[at]), int(starts[after])
 
 
-def _nearest(starts: NDArray[np.int64], wanted: float, least: int, most: int) -> int:
+def _find_nearest_time(starts: NDArray[np.int64], wanted: float, least: int, most: int) -> int:
     return least + int(np.abs(starts[least : most + 1] - wanted).argmin())
 
 
-def _by_cuts(times: NDArray[Any], cuts: tuple[Any, Any]) -> tuple[int, int]:
+def _cut_times_at(times: NDArray[Any], cuts: tuple[Any, Any]) -> tuple[int, int]:
     """Where the times of valid and test begin."""
     if not isinstance(cuts, tuple | list) or len(cuts) != 2:
         raise OptionError(f"Argument 'cuts' must be two times, where valid and where test begin, got {cuts!r}.")
-    valid_from, test_from = (_as_time(cut, times.dtype) for cut in cuts)
+    valid_from, test_from = (_read_time_cut(cut, times.dtype) for cut in cuts)
     if valid_from > test_from:
         raise OptionError(f"Argument 'cuts' must have the earlier time first, got {cuts[0]} and {cuts[1]}.")
     at, after = (int(np.searchsorted(times, cut)) for cut in (valid_from, test_from))
@@ -124,7 +134,7 @@ def _by_cuts(times: NDArray[Any], cuts: tuple[Any, Any]) -> tuple[int, int]:
     return at, after
 
 
-def _as_time(cut: Any, dtype: np.dtype[Any]) -> Any:
+def _read_time_cut(cut: Any, dtype: np.dtype[Any]) -> Any:
     """Read a cut in the way of the times: a whole number, or a date (2024-05-31, or 2024 for its beginning)."""
     try:
         if dtype.kind == "M":
@@ -139,12 +149,12 @@ def _as_time(cut: Any, dtype: np.dtype[Any]) -> Any:
     raise OptionError(f"Argument 'cuts' must be {kind}, as the times of the facts are, got {cut!r}.")
 
 
-def _span(facts: Triples) -> list[Any]:
-    first, last = _times_of(facts)[[0, -1]]
+def _find_time_span(facts: Triples) -> list[Any]:
+    first, last = _read_split_times(facts)[[0, -1]]
     return [first.item(), last.item()] if first.dtype.kind == "i" else [str(first), str(last)]
 
 
-def _unseen(facts: Triples, train: Triples) -> dict[str, int]:
+def _count_unseen_names(facts: Triples, train: Triples) -> dict[str, int]:
     """Count entities and relations that train does not have, and the facts in which any of them stands."""
     entities, relations = facts.rows[:, [0, 2]], facts.relations
     new_entities = ~np.isin(entities, train.rows[:, [0, 2]])
@@ -156,7 +166,7 @@ def _unseen(facts: Triples, train: Triples) -> dict[str, int]:
     }
 
 
-def _say_unseen(name: str, size: int, counts: dict[str, int]) -> str:
+def _describe_unseen_names(name: str, size: int, counts: dict[str, int]) -> str:
     return (
         f"{counts['facts']:,} of the {size:,} facts of {name} have an entity ({counts['entities']:,} in all) or a "
         f"relation ({counts['relations']:,}) that train does not know."

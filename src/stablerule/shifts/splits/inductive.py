@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stablerule.datasets.making import check_count, check_number
+from stablerule.datasets.arguments import check_count, check_number
 from stablerule.errors import InputError, OptionError
 from stablerule.graph import SPLITS, Graph, Triples, split_triples
-from stablerule.shifts.splits.checks import Shares, check_dataset, check_shares, first_rows
-from stablerule.shifts.splits.manifest import CROSSING, REPEATED, make_manifest
-from stablerule.shifts.splits.narrowing import narrow
-from stablerule.shifts.splits.partition import NOWHERE, grow_parts, share_by_chance
-from stablerule.shifts.splits.split import Split
+from stablerule.shifts.splits.saving import CROSSING, REPEATED, Split, make_split_manifest
+from stablerule.shifts.splits.source import (
+    Shares,
+    check_split_shares,
+    check_split_source,
+    mark_first_facts,
+    narrow_to_split,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from stablerule.graph import Dataset
 
+# An entity without facts is in no part.
+NOWHERE = -1
 # What the training part holds out of its own facts as valid: a learner chooses by facts about entities that it knows.
 HELD_OUT = 0.1
 
@@ -60,34 +68,36 @@ def split_inductive(
     >>> print(split.manifest["notes"][0])
     79.9% of the facts have both ends in one part; in parts at random 54.0% would.
     """
-    asked = check_shares(shares, needed=("train", "test"))
+    asked = check_split_shares(shares, needed=("train", "test"))
     if not 0 < check_number("context", context, 0, 1) < 1:
         raise OptionError(f"Argument 'context' must be above 0 and below 1, got {context!r}.")
     check_count("regions", regions, least=1)
     growing, dealing = np.random.default_rng(check_count("seed", seed, least=0)).spawn(2)
-    facts = check_dataset(dataset).everything
-    first = first_rows(facts)
+    facts = check_split_source(dataset).everything
+    first = mark_first_facts(facts)
     distinct = facts.take(first)
     graph = Graph.build(distinct, dataset.vocabulary, dataset.name)
-    sizes = _sizes(graph, asked)
-    place = grow_parts(graph, sizes, growing, regions)
+    sizes = _size_split_parts(graph, asked)
+    place = grow_split_parts(graph, sizes, growing, regions)
     within = np.where(place[distinct.heads] == place[distinct.tails], place[distinct.heads], NOWHERE)  # (facts,)
     kept = {name: distinct.take(within == at) for at, name in enumerate(SPLITS) if asked[at]}
     for name, some in kept.items():
-        _refuse_nothing(some, "facts", name, dataset)
+        _refuse_empty_part(some, "facts", name, dataset)
     train, held_out, _ = split_triples(kept["train"], (1 - HELD_OUT, HELD_OUT, 0.0), dealing)
-    asking = {name: _ask(some, context, train, dealing) for name, some in kept.items() if name != "train"}
-    parts = {"train": narrow(dataset, f"{dataset.name}/train", train, held_out)}
+    asking = {
+        name: _divide_into_queries(some, context, train, dealing) for name, some in kept.items() if name != "train"
+    }
+    parts = {"train": narrow_to_split(dataset, f"{dataset.name}/train", train, held_out)}
     for name, part in asking.items():
-        _refuse_nothing(part.queries, "queries", name, dataset)
-        parts[name] = narrow(dataset, f"{dataset.name}/{name}", part.context, test=part.queries)
+        _refuse_empty_part(part.queries, "queries", name, dataset)
+        parts[name] = narrow_to_split(dataset, f"{dataset.name}/{name}", part.context, test=part.queries)
     found = {
         "kept": float((within != NOWHERE).mean()),
-        "kept_by_chance": share_by_chance(graph, sizes),
-        "relation_mix": {name: _distance(kept[name], kept["train"]) for name in asking},
+        "kept_by_chance": expect_kept_split_share(graph, sizes),
+        "relation_mix": {name: _measure_mix_distance(kept[name], kept["train"]) for name in asking},
         "returned_to_context": {name: part.returned for name, part in asking.items()},
     }
-    manifest = make_manifest(
+    manifest = make_split_manifest(
         "inductive",
         dataset,
         parts,
@@ -95,12 +105,12 @@ def split_inductive(
         seed=seed,
         lost={REPEATED: facts.take(~first), CROSSING: distinct.take(within == NOWHERE)},
         found=found,
-        notes=_notes(found),
+        notes=_describe_inductive_split(found),
     )
     return Split(parts, manifest)
 
 
-def _sizes(graph: Graph, shares: Shares) -> tuple[int, int, int]:
+def _size_split_parts(graph: Graph, shares: Shares) -> tuple[int, int, int]:
     """How many entities each part gets."""
     entities = int((graph.degrees > 0).sum())
     valid, test = round(shares[1] * entities), round(shares[2] * entities)
@@ -114,14 +124,14 @@ def _sizes(graph: Graph, shares: Shares) -> tuple[int, int, int]:
     return sizes
 
 
-def _ask(facts: Triples, share: float, train: Triples, rng: np.random.Generator) -> Part:
+def _divide_into_queries(facts: Triples, share: float, train: Triples, rng: np.random.Generator) -> Part:
     """Divide the facts of a part into context and queries; nobody can be asked about a relation that train lacks."""
     context, _, queries = split_triples(facts, (share, 0.0, 1 - share), rng)
     known = np.isin(queries.relations, train.relations)
     return Part(Triples.concat(context, queries.take(~known)), queries.take(known), int((~known).sum()))
 
 
-def _refuse_nothing(facts: Triples, what: str, name: str, dataset: Dataset) -> None:
+def _refuse_empty_part(facts: Triples, what: str, name: str, dataset: Dataset) -> None:
     if not len(facts):
         raise InputError(
             f"The part {name} of dataset {dataset.name!r} ends up with no {what}. Try another seed, fewer regions, or "
@@ -129,14 +139,14 @@ def _refuse_nothing(facts: Triples, what: str, name: str, dataset: Dataset) -> N
         )
 
 
-def _distance(facts: Triples, others: Triples) -> float:
+def _measure_mix_distance(facts: Triples, others: Triples) -> float:
     """Share of the facts that would have to be of another relation for the relation mix to be that of the others."""
     size = 1 + max(int(facts.relations.max()), int(others.relations.max()))
     one, two = (np.bincount(some.relations, minlength=size) / len(some) for some in (facts, others))
     return float(np.abs(one - two).sum() / 2)
 
 
-def _notes(found: Mapping[str, Any]) -> list[str]:
+def _describe_inductive_split(found: Mapping[str, Any]) -> list[str]:
     mixes = ", ".join(f"{distance:.2f} in {name}" for name, distance in found["relation_mix"].items())
     return [
         f"{found['kept']:.1%} of the facts have both ends in one part; in parts at random "
@@ -148,3 +158,81 @@ def _notes(found: Mapping[str, Any]) -> list[str]:
             if count
         ),
     ]
+
+
+def grow_split_parts(
+    graph: Graph, sizes: tuple[int, ...], rng: np.random.Generator, regions: int = 1
+) -> NDArray[np.int64]:
+    """Give each entity a part; part p has sizes[p] entities, and together they have all that have facts.
+
+    The last part grows along the facts from a few entities chosen at random, its regions, one after the other; then
+    the part before it among what is left; and part 0 is the rest.
+
+    >>> from stablerule.graph import Dataset
+    >>> rings = [(f"{side}{i}", "next", f"{side}{(i + 1) % 4}") for side in "ab" for i in range(4)]
+    >>> graph = Dataset.from_names("rings", train=[*rings, ("a0", "next", "b0")]).graph
+    >>> parts = grow_split_parts(graph, (4, 4), np.random.default_rng(0))
+    >>> len(set(parts[:4])), len(set(parts[4:]))
+    (1, 1)
+    """
+    growing = _PartGrower(graph, rng)
+    for part in range(len(sizes) - 1, 0, -1):
+        # The sizes of the regions differ by at most one.
+        for size in np.diff(np.arange(regions + 1) * sizes[part] // regions).tolist():
+            growing.add_region(part, size)
+    return np.array(growing.parts, np.int64)
+
+
+class _PartGrower:
+    """Parts while they grow, in lists, because single values of arrays are slow to reach."""
+
+    def __init__(self, graph: Graph, rng: np.random.Generator) -> None:
+        has_facts = graph.degrees > 0
+        self.parts: list[int] = np.where(has_facts, 0, NOWHERE).tolist()
+        self.order: list[int] = rng.permutation(np.flatnonzero(has_facts)).tolist()
+        self.place = {entity: at for at, entity in enumerate(self.order)}
+        self.offsets, self.neighbours = graph.offsets.tolist(), graph.link_tails.tolist()
+        self.degrees = graph.degrees.tolist()
+        self.starts = iter(self.order)
+
+    def add_region(self, part: int, size: int) -> None:
+        """Let a part grow by entities that are in no other.
+
+        What joins next is always the entity that has the largest share of its facts in the region already: first what
+        belongs to nothing else, and last what has facts everywhere. Those with the most facts in it instead would be
+        the hubs, and leave the other parts without.
+        """
+        inside: dict[int, int] = {}  # facts between an entity and the region
+        waiting: list[tuple[float, int, int]] = []
+        for _ in range(size):
+            entity = self._take_next(waiting, inside)
+            if entity is None:  # it begins, or nothing hangs together with it any more
+                entity = next(start for start in self.starts if self.parts[start] == 0)
+            self.parts[entity] = part
+            for neighbour in self.neighbours[self.offsets[entity] : self.offsets[entity + 1]]:
+                if self.parts[neighbour] == 0:
+                    inside[neighbour] = inside.get(neighbour, 0) + 1
+                    share = inside[neighbour] / self.degrees[neighbour]
+                    heapq.heappush(waiting, (-share, self.place[neighbour], neighbour))
+
+    def _take_next(self, waiting: list[tuple[float, int, int]], inside: dict[int, int]) -> int | None:
+        """Take the entity with the largest share inside; entries from before its share grew are passed over."""
+        while waiting:
+            share, _, entity = heapq.heappop(waiting)
+            if self.parts[entity] == 0 and -share == inside[entity] / self.degrees[entity]:
+                return entity
+        return None
+
+
+def expect_kept_split_share(graph: Graph, sizes: tuple[int, ...]) -> float:
+    """Share of the facts that parts of these sizes keep on average, where entities are dealt out at random.
+
+    >>> from stablerule.graph import Dataset
+    >>> graph = Dataset.from_names("pairs", train=[("a", "r", "b"), ("c", "r", "d")]).graph
+    >>> round(expect_kept_split_share(graph, (2, 2)), 3)
+    0.333
+    """
+    n = sum(sizes)
+    both_ends = sum(size * (size - 1) for size in sizes) / (n * (n - 1)) if n > 1 else 1.0
+    loops = float((graph.fact_heads == graph.fact_tails).mean())
+    return loops + (1 - loops) * both_ends

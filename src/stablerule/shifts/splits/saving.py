@@ -1,4 +1,4 @@
-"""A split on disk: ordinary data folders and a manifest, whole or not at all."""
+"""A split, its manifest, and both on disk: ordinary data folders, whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,27 +7,138 @@ import os
 import shutil
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stablerule.errors import OptionError, ReadError, WriteError
-from stablerule.io import check_place, folder_beside, read_dataset, write_dataset, write_triples
-from stablerule.io.files import NOT_WRITTEN, make_beside, split_suffixes, unwritable
-from stablerule.io.folders import OwnFolder
-from stablerule.io.splits import split_of
-from stablerule.shifts.splits.manifest import WHOLE
+import numpy as np
+import polars as pl
+
+from stablerule.errors import InputError, OptionError, ReadError, WriteError
+from stablerule.io import check_output_folder, folder_beside, read_dataset, write_dataset, write_triples
+from stablerule.io.atomic import NOT_WRITTEN, OwnFolder, make_temporary_beside, make_write_error
+from stablerule.io.files import split_suffixes
+from stablerule.io.splits import find_split_of_file
+from stablerule.reasoning.folder import installed_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
 
-    from stablerule.graph import Dataset, Triples
+    from stablerule.graph import Dataset, Names, Triples, Vocabulary
 
+FORMAT = 1
+# The name of the part of a split that is one dataset: it is saved in the folder itself.
+WHOLE = "."
+# Reasons for which facts of the source are in no part of a split.
+REPEATED, CROSSING, NOT_DRAWN = "repeated", "crossing parts", "not drawn"
 MANIFEST, EXAMPLES = "manifest.json", "examples"
 # Not RDF, which has no place for times and needs names that are IRIs.
 TABLES = (".tsv", ".txt", ".csv", ".parquet")
 # Where no split was saved before, whatever stands there is somebody else's.
 NOTHING = OwnFolder(ours=lambda _: False)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Split:
+    """One or several datasets made from another, and a manifest that says how.
+
+    parts: the datasets, by the names of the folders that `save` makes for them; a split that is a single dataset has
+    it at ".". examples: of a train-side split, the facts of train that may serve as examples. manifest: what
+    `manifest.json` will hold.
+    """
+
+    parts: Mapping[str, Dataset]
+    manifest: Mapping[str, Any]
+    examples: Triples | None = None
+
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset, where it is a single one."""
+        if WHOLE not in self.parts:
+            kind, names = self.manifest["kind"], ", ".join(map(repr, self.parts))
+            raise InputError(f"A split of the kind {kind} has several datasets: parts[...] of {names}.")
+        return self.parts[WHOLE]
+
+    def save(self, folder: str | PathLike[str], *, overwrite: bool = False, suffix: str = ".tsv") -> None:
+        """Write ordinary data folders and the manifest, whole or not at all.
+
+        overwrite: replace a folder that holds a saved split and nothing else; suffix: see `write_dataset`.
+        """
+        save_split(self.parts, self.manifest, self.examples, folder, overwrite=overwrite, suffix=suffix)
+
+    def __repr__(self) -> str:
+        parts = self.parts[WHOLE] if WHOLE in self.parts else ", ".join(self.parts)
+        lost = count_lost_facts(self.manifest)
+        return f"Split({self.manifest['kind']} of {self.manifest['source']['name']!r}: {parts}; {lost:,} facts lost)"
+
+
+def make_split_manifest(
+    kind: str,
+    source: Dataset,
+    parts: Mapping[str, Dataset],
+    *,
+    parameters: Mapping[str, Any],
+    seed: int | None = None,
+    lost: Mapping[str, Triples] | None = None,
+    found: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Gather everything into what `manifest.json` holds.
+
+    lost: by reason, facts of the source (with its ids) that are in no part; found: what only this kind of split has to
+    say, and `notes` the same in sentences.
+    """
+    return {
+        "format": FORMAT,
+        "kind": kind,
+        "stablerule": installed_versions().get("stablerule"),
+        "source": {"name": source.name, **_describe_split_part(source)},
+        "seed": seed,
+        "parameters": dict(parameters),
+        "parts": {name: _describe_split_part(part) for name, part in parts.items()},
+        "lost": {
+            "facts": {
+                r: _count_lost_by_relation(facts, source.vocabulary) for r, facts in (lost or {}).items() if len(facts)
+            },
+            **_find_names_lost_in_split(source, parts),
+        },
+        "found": dict(found or {}),
+        "notes": list(notes),
+    }
+
+
+def count_lost_facts(manifest: Mapping[str, Any]) -> int:
+    """How many facts of the source are in no part, for whatever reason."""
+    return sum(reason["facts"] for reason in manifest["lost"]["facts"].values())
+
+
+def _describe_split_part(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "sha256": dataset.sha256,
+        "entities": len(dataset.vocabulary.entities),
+        "relations": len(dataset.vocabulary.relations),
+        **{split: len(facts) for split, facts in dataset.splits.items()},
+    }
+
+
+def _count_lost_by_relation(facts: Triples, vocabulary: Vocabulary) -> dict[str, Any]:
+    relations, counts = np.unique(facts.relations, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    names = vocabulary.relations.names_of(relations[order])
+    return {"facts": len(facts), "relations": dict(zip(names, counts[order].tolist(), strict=True))}
+
+
+def _find_names_lost_in_split(source: Dataset, parts: Mapping[str, Dataset]) -> dict[str, Any]:
+    """Entities, of which there may be many, are counted; relations are named."""
+    vocabularies = [part.vocabulary for part in parts.values()]
+    entities = _find_names_without(source.vocabulary.entities, [v.entities for v in vocabularies])
+    relations = _find_names_without(source.vocabulary.relations, [v.relations for v in vocabularies])
+    return {"entities": len(entities), "relations": relations.to_list()}
+
+
+def _find_names_without(names: Names, known: Sequence[Names]) -> pl.Series:
+    return names.table.filter(~names.table.is_in(pl.concat(one.table for one in known).implode()))
 
 
 def save_split(
@@ -43,7 +154,7 @@ def save_split(
     folder = Path(folder)
     if split_suffixes(Path(f"train{suffix}"))[1] not in TABLES:
         raise OptionError(f"A split can't be written as {suffix!r}: formats are {', '.join(TABLES)}.")
-    with _split_beside(folder, overwrite=overwrite) as temporary:
+    with _write_split_beside(folder, overwrite=overwrite) as temporary:
         try:
             for name, dataset in parts.items():
                 write_dataset(dataset, temporary / name, suffix=suffix)
@@ -70,7 +181,7 @@ def read_examples(folder: str | PathLike[str], dataset: Dataset) -> Triples:
     True
     """
     folder = Path(folder)
-    found = sorted(path for path in folder.glob(f"{EXAMPLES}.*") if _is_examples(path.name))
+    found = sorted(path for path in folder.glob(f"{EXAMPLES}.*") if _is_examples_file(path.name))
     if not found:
         raise ReadError("no examples in it: only a train-side split without thinning has them.", path=folder)
     if len(found) > 1:
@@ -87,10 +198,10 @@ def read_examples(folder: str | PathLike[str], dataset: Dataset) -> Triples:
 def check_split_place(folder: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Refuse what `Split.save` would refuse, before the work whose result goes there."""
     folder = Path(folder)
-    if not (overwrite and _saved_parts(folder)):
-        check_place(folder, overwrite=overwrite, replaces=NOTHING)
+    if not (overwrite and _read_saved_parts(folder)):
+        check_output_folder(folder, overwrite=overwrite, replaces=NOTHING)
         return
-    foreign = sorted(_foreign(folder))
+    foreign = sorted(_find_foreign_files(folder))
     if foreign:
         shown = ", ".join(map(repr, foreign[:5])) + (", ..." if len(foreign) > 5 else "")
         raise WriteError(
@@ -100,15 +211,15 @@ def check_split_place(folder: str | PathLike[str], *, overwrite: bool = False) -
 
 
 @contextmanager
-def _split_beside(folder: Path, *, overwrite: bool) -> Iterator[Path]:
+def _write_split_beside(folder: Path, *, overwrite: bool) -> Iterator[Path]:
     """Give a temporary folder as `folder_beside` does; but a split that is replaced may have folders of ours in it."""
     check_split_place(folder, overwrite=overwrite)
-    if not (overwrite and _saved_parts(folder)):
+    if not (overwrite and _read_saved_parts(folder)):
         with folder_beside(folder) as temporary:
             yield temporary
         return
     place = Path(os.path.realpath(folder))  # a link stays a link: what it leads to is replaced
-    _, hidden = make_beside(place, lambda **kw: (0, tempfile.mkdtemp(**kw)))
+    _, hidden = make_temporary_beside(place, lambda **kw: (0, tempfile.mkdtemp(**kw)))
     try:
         (hidden / "new").mkdir()
         yield hidden / "new"
@@ -120,12 +231,12 @@ def _split_beside(folder: Path, *, overwrite: bool) -> Iterator[Path]:
             (hidden / "old").rename(place)
             raise
     except NOT_WRITTEN as error:
-        raise unwritable(folder, error) from error
+        raise make_write_error(folder, error) from error
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
-def _saved_parts(folder: Path) -> list[str]:
+def _read_saved_parts(folder: Path) -> list[str]:
     """Names of the parts of the split that was saved here; none where none was."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
@@ -134,21 +245,21 @@ def _saved_parts(folder: Path) -> list[str]:
         return []
 
 
-def _foreign(folder: Path) -> Iterator[str]:
+def _find_foreign_files(folder: Path) -> Iterator[str]:
     """Names of all that saving a split has not put into its folder."""
-    parts = _saved_parts(folder)
+    parts = _read_saved_parts(folder)
     for entry in os.scandir(folder):
         if entry.name in parts and entry.is_dir(follow_symlinks=False):
-            yield from (f"{entry.name}/{inner.name}" for inner in os.scandir(entry) if not _is_data(inner))
-        elif entry.name != MANIFEST and not (WHOLE in parts and _is_data(entry)):
+            yield from (f"{entry.name}/{inner.name}" for inner in os.scandir(entry) if not _is_split_data(inner))
+        elif entry.name != MANIFEST and not (WHOLE in parts and _is_split_data(entry)):
             yield entry.name
 
 
-def _is_data(entry: os.DirEntry[str]) -> bool:
+def _is_split_data(entry: os.DirEntry[str]) -> bool:
     is_file = entry.is_file(follow_symlinks=False)
-    return is_file and (split_of(entry.name) is not None or _is_examples(entry.name))
+    return is_file and (find_split_of_file(entry.name) is not None or _is_examples_file(entry.name))
 
 
-def _is_examples(name: str) -> bool:
+def _is_examples_file(name: str) -> bool:
     stem, suffix, _ = split_suffixes(Path(name))
     return stem == EXAMPLES and suffix in TABLES

@@ -14,7 +14,7 @@ import numpy as np
 from stablerule.datasets import load, newsroom
 from stablerule.errors import OptionError
 from stablerule.evaluation import GroupFigures, evaluate
-from stablerule.extending import Lesson, RuleReasoner, available_cores, finish, join_options
+from stablerule.extending import Lesson, RuleReasoner, count_cores, finish, join_options
 from stablerule.registry import MODELS
 from stablerule.shifts.splits import bias_examples
 from stablerule_lab.experiments.cells import cell_name
@@ -140,7 +140,7 @@ def judge(cell: Cell, cache: Path) -> dict[str, Any]:
         "relations_left_whole": len(train.left_whole),
         "aggregation": None if model.learned_.aggregation is None else model.learned_.aggregation.name,
         "peak_gb": round(peak / 1e9, 2),
-        "cores": available_cores(),
+        "cores": count_cores(),
         "data": dataset.sha256,
     }
 

@@ -24,7 +24,7 @@ from stablerule.extending import (
     budget_within,
     calibrate,
     check_at_least,
-    check_lengths,
+    check_walk_lengths,
     encode_rules,
     interrupt_later,
     measure_rules,
@@ -222,7 +222,7 @@ class RNNLogic(RuleReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_lengths(1, self.max_length)
+        check_walk_lengths(1, self.max_length)
         self._at_least(1, "walks", "sampled_rules", "rules_per_relation")
         self._at_least(0, "rounds", "prior_weight")
         check_device(self.device)

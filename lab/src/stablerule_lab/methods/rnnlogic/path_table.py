@@ -13,7 +13,7 @@ from stablerule.extending import (
     Workplace,
     close_relation,
     compiled,
-    edges_between,
+    find_relation_edges,
     fire,
     new_workplace,
     no_firings,
@@ -102,7 +102,7 @@ def _list(
         for i in range(more):
             slots[entry + i], rules[entry + i], paths[entry + i] = f.slots[i], f.rules[i] - first_rule, f.paths[i]
         entry_starts[n + 1] = entry + more
-        low, high = edges_between(g, heads[n], relation)
+        low, high = find_relation_edges(g, heads[n], relation)
         begin, at = starts[n], starts[n] + f.sizes[N_CANDIDATES]
         entities, roles = _wide(entities, at + high - low), _wide(roles, at + high - low)
         for slot in range(f.sizes[N_CANDIDATES]):

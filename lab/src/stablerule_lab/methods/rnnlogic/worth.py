@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stablerule.extending import available_cores, in_threads
+from stablerule.extending import count_cores, run_in_threads
 from stablerule.progress import progress_bar
 from stablerule_lab.methods.rnnlogic.path_table import chain_theory, list_paths
 from stablerule_lab.methods.rnnlogic.predictor import Predictor, learn_epoch, rule_influence
@@ -79,8 +79,8 @@ def weigh_rules(
         while len(waiting):
             work = school.work[waiting]
             share = work / work[::-1].cumsum()[::-1]  # of a relation among those from it on
-            parts = zip(waiting.tolist(), np.minimum(1.0, available_cores() * share).tolist(), strict=True)
-            in_threads(lambda own: school.teach(own[0], budget, own[1]), parts)
+            parts = zip(waiting.tolist(), np.minimum(1.0, count_cores() * share).tolist(), strict=True)
+            run_in_threads(lambda own: school.teach(own[0], budget, own[1]), parts)
             left = waiting[school.epochs[waiting] < lessons.epochs]
             advance(len(waiting) - len(left), f"loss {school.loss:.3f}")
             waiting = left

@@ -8,9 +8,9 @@ from stablerule.errors import OptionError
 from stablerule.extending import (
     WALKS_A_SECOND,
     Candidates,
-    available_cores,
     best_of,
     budget_within,
+    count_cores,
     duration,
     expected_bodies,
     measure_chains,
@@ -72,7 +72,7 @@ def plan_chains(graph: Graph, o: LearnsChains, *then: str, minutes: float | None
     """Say how the graph is walked, and what comes then."""
     walks = o.walks or walks_for(graph)
     bodies = expected_bodies(graph, walks, o.max_length, o.seed)
-    seconds = walks / WALKS_A_SECOND / available_cores()
+    seconds = walks / WALKS_A_SECOND / count_cores()
     most = [] if minutes is None else [f"{minutes:g} minutes at most"]
     return [f"{walks:,} walks, about {bodies:,} different bodies, about {duration(seconds)}", *then, *most]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from stablerule.extending import available_cores, in_threads
+from stablerule.extending import count_cores, run_in_threads
 from stablerule_lab.methods.shared.spreading_kernels import (
     LEAST,
     Attention,
@@ -106,8 +106,8 @@ class Spreading:
         if work < MUCH or count == 1:
             in_room((0, count))
         else:
-            cuts = np.linspace(0, count, min(count, 4 * available_cores()) + 1).astype(int).tolist()
-            in_threads(in_room, pairwise(cuts))
+            cuts = np.linspace(0, count, min(count, 4 * count_cores()) + 1).astype(int).tolist()
+            run_in_threads(in_room, pairwise(cuts))
 
 
 class _Loss(torch.autograd.Function):

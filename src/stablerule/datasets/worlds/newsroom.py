@@ -1,0 +1,222 @@
+"""Journalists and footballers: who works for whom follows by different paths."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import count
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from stablerule.datasets.arguments import check_choice, check_count, check_number
+from stablerule.datasets.worlds.making import GROUPINGS, Fact, Facts, World, make_world_generator, pick_world_item
+from stablerule.errors import OptionError
+from stablerule.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+
+RULES = {
+    "footballer": (
+        Rule.parse("works_for(X, Y) <- plays_in(X, A), squad_of(A, Y)"),
+        Rule.parse("works_for(X, Y) <- trained_by(X, A), manages(A, Y)"),
+        Rule.parse("works_for(X, Y) <- scored(X, A), scored_for(A, B), squad_of(B, Y)"),
+    ),
+    "journalist": (
+        Rule.parse("works_for(X, Y) <- writes_column(X, A), column_of(A, Y)"),
+        Rule.parse("works_for(X, Y) <- reports_to(X, A), edits(A, Y)"),
+        Rule.parse("works_for(X, Y) <- writes_story(X, A), printed_in(A, B), issue_of(B, Y)"),
+    ),
+}
+DECOYS = ("lives_in", "interviewed_by", "fan_of")
+EMPLOYER = {"footballer": "club", "journalist": "newspaper"}
+# What each employer has: the relation to it, the kind of thing, and how many.
+PARTS = {
+    "club": (("squad_of", "squad", 2), ("manages", "trainer", 2)),
+    "newspaper": (("column_of", "column", 3), ("edits", "editor", 2), ("issue_of", "issue", 4)),
+}
+ITEMS = {"scored": "goal", "writes_story": "story"}
+
+
+class Person(NamedTuple):
+    """One who works for somebody, and the split that this fact belongs to."""
+
+    name: str
+    kind: str
+    number: int  # of the employer
+    split: str
+
+    @property
+    def employer(self) -> str:
+        """The club or newspaper by name."""
+        return f"{EMPLOYER[self.kind]}_{self.number}"
+
+
+def newsroom(
+    *,
+    people: int = 500,
+    employers: int = 10,
+    train_mix: float = 0.2,
+    test_mix: float = 0.8,
+    density: float = 3.0,
+    test_density: float | None = None,
+    spurious: float = 0.8,
+    missing: float = 0.0,
+    noise: float = 0.0,
+    valid: float = 0.1,
+    test: float = 0.2,
+    group_by: str = "pathway",
+    seed: int | np.random.Generator = 0,
+) -> World:
+    """Make a world where a learner meets mostly journalists and is asked mostly about footballers.
+
+    Each person works for one newspaper or club, and has at least one path to it, by one of the three rules of
+    their kind. Decoys agree with the employer only for one kind: journalists live where their newspaper is
+    published and are interviewed by colleagues, footballers are fans of their own club; what the other kind lives
+    in, is interviewed by or is a fan of has nothing to do with the employer. So a decoy that looks good
+    under one mix is bad under another, while the true rules hold for everyone.
+
+    Rules that follow from the true ones (colleagues share an employer) hold as well and are not listed.
+
+    Arguments:
+        people: how many work for somebody.
+        employers: how many newspapers, and how many clubs.
+        train_mix: share of footballers among the people to learn from, and among those of valid.
+        test_mix: share of footballers among the people that the test asks about (pathway shift if it differs).
+        density: mean number of facts about a person besides the first path and the employer, half of them decoys.
+        test_density: the same for people of the test (density shift if it differs); None for no difference.
+        spurious: how often a decoy agrees with the employer for the kind that it fits.
+        missing: share of true training facts that are left out.
+        noise: number of wrong training facts that are put in, as a share of the true ones.
+        valid: share of people whose employer is asked in valid.
+        test: share of people whose employer is asked in test.
+        group_by: what the groups of the test are: the "pathway" ("footballer" or "journalist"), or the "density"
+            ("sparse" with at most as many facts in train as the median training person, else "dense").
+        seed: a number, or a numpy Generator.
+
+    >>> world = newsroom(people=50, train_mix=0.2, test_mix=0.8)
+    >>> Counter(world.groups)
+    Counter({'footballer': 8, 'journalist': 2})
+    >>> for rule in world.rules[3:]:
+    ...     print(rule)
+    works_for(X, Y) <- writes_column(X, A), column_of(A, Y)
+    works_for(X, Y) <- reports_to(X, A), edits(A, Y)
+    works_for(X, Y) <- writes_story(X, A), printed_in(A, B), issue_of(B, Y)
+    """
+    check_count("people", people, least=1)
+    check_count("employers", employers, least=2)
+    shares = {"train_mix": train_mix, "test_mix": test_mix, "spurious": spurious, "missing": missing, "noise": noise}
+    for argument, share in {**shares, "valid": valid, "test": test}.items():
+        check_number(argument, share, least=0, most=1)
+    test_density = density if test_density is None else test_density
+    for argument, mean in {"density": density, "test_density": test_density}.items():
+        check_number(argument, mean, least=0, most=1000)
+    check_choice("group_by", group_by, GROUPINGS)
+    rng = make_world_generator(seed)
+
+    sizes = {"valid": round(valid * people), "test": round(test * people)}
+    sizes["train"] = people - sum(sizes.values())
+    if sizes["train"] < 1:
+        must = f"leave at least one of {people:,} people to learn from"
+        raise OptionError(f"Arguments 'valid' and 'test' must {must}, got {valid!r} and {test!r}.")
+    staff = hire_newsroom_staff(sizes, {"train": train_mix, "valid": train_mix, "test": test_mix}, employers, rng)
+    office = Office.of(staff, employers, spurious, rng)
+    facts = list(describe_newsroom_employers(employers))
+    for person in staff:
+        extra = rng.poisson(test_density if person.split == "test" else density)
+        facts += office.describe(person, int(extra))
+    work = {s: [(p.name, "works_for", p.employer) for p in staff if p.split == s] for s in ("train", "valid", "test")}
+    known = list(dict.fromkeys(facts)) + work["train"]
+    spoiled = Facts(known, work["valid"], work["test"]).spoil(missing, noise, rng)
+    groups = (
+        [p.kind for p in staff if p.split == "test"]
+        if group_by == "pathway"
+        else label_newsroom_densities(spoiled, staff)
+    )
+    return World.from_facts("newsroom", spoiled, [rule for kind in RULES.values() for rule in kind], groups)
+
+
+def hire_newsroom_staff(
+    sizes: dict[str, int], mix: dict[str, float], employers: int, rng: np.random.Generator
+) -> list[Person]:
+    """Give each person a kind, an employer and a split, in an order that tells nothing."""
+    roles: list[tuple[str, str]] = []
+    for split, size in sizes.items():
+        footballers = round(mix[split] * size)
+        roles += [("footballer", split)] * footballers + [("journalist", split)] * (size - footballers)
+    numbers = {kind: count(1) for kind in RULES}
+    staff = []
+    for at in rng.permutation(len(roles)).tolist():
+        kind, split = roles[at]
+        name = f"{kind}_{next(numbers[kind])}"
+        staff.append(Person(name, kind, int(rng.integers(1, employers + 1)), split))
+    return staff
+
+
+def describe_newsroom_employers(employers: int) -> Iterator[Fact]:
+    """Say what each club and newspaper consists of, and where newspapers are published."""
+    for number in range(1, employers + 1):
+        for employer, parts in PARTS.items():
+            for relation, part, how_many in parts:
+                for nth in range(1, how_many + 1):
+                    yield f"{part}_{number}_{nth}", relation, f"{employer}_{number}"
+        yield f"newspaper_{number}", "published_in", f"city_{number}"
+
+
+class Office(NamedTuple):
+    """What is needed to say things about people."""
+
+    journalists: dict[int, list[str]]  # by employer; 0 for all
+    employers: int
+    spurious: float
+    serial: Iterator[int]
+    rng: np.random.Generator
+
+    @classmethod
+    def of(cls, staff: Sequence[Person], employers: int, spurious: float, rng: np.random.Generator) -> Office:
+        """Sort the journalists by employer, so that colleagues are found at once."""
+        journalists: defaultdict[int, list[str]] = defaultdict(list)
+        for person in (person for person in staff if person.kind == "journalist"):
+            journalists[0].append(person.name)
+            journalists[person.number].append(person.name)
+        return cls(journalists, employers, spurious, count(1), rng)
+
+    def describe(self, person: Person, extra: int) -> Iterator[Fact]:
+        """Say one thing from which the employer follows, and some more of which half are decoys."""
+        yield from self.ground(person, pick_world_item(RULES[person.kind], self.rng))
+        for _ in range(extra):
+            if self.rng.random() < 0.5:
+                yield from self.ground(person, pick_world_item(RULES[person.kind], self.rng))
+            else:
+                yield from self.mislead(person, pick_world_item(DECOYS, self.rng))
+
+    def ground(self, person: Person, rule: Rule) -> Iterator[Fact]:
+        """Make facts that, with those about the employer, are one grounding of a rule."""
+        parts = PARTS[EMPLOYER[person.kind]]
+        part, how_many = next((part, how_many) for relation, part, how_many in parts if relation == rule.body[-1])
+        here = person.name
+        for relation in rule.body[:-2]:
+            there = f"{ITEMS[relation]}_{next(self.serial)}"
+            yield here, relation, there
+            here = there
+        yield here, rule.body[-2], f"{part}_{person.number}_{self.rng.integers(1, how_many + 1)}"
+
+    def mislead(self, person: Person, decoy: str) -> Iterator[Fact]:
+        """Make a fact that agrees with the employer often for one kind of people, and by chance for the other."""
+        fits = person.kind == ("footballer" if decoy == "fan_of" else "journalist")
+        agrees = fits and self.rng.random() < self.spurious
+        if decoy == "interviewed_by":
+            others = self.journalists.get(person.number if agrees else 0, [])
+            if (asking := pick_world_item(others, self.rng) if others else person.name) != person.name:
+                yield person.name, decoy, asking
+        else:
+            number = person.number if agrees else self.rng.integers(1, self.employers + 1)
+            yield person.name, decoy, f"{'club' if decoy == 'fan_of' else 'city'}_{number}"
+
+
+def label_newsroom_densities(facts: Facts, staff: Sequence[Person]) -> list[str]:
+    """Label the people of the test by how much train says about them."""
+    said = Counter(head for head, relation, _ in facts.train if relation != "works_for")
+    usual = median(said[person.name] for person in staff if person.split == "train")
+    return ["sparse" if said[p.name] <= usual else "dense" for p in staff if p.split == "test"]

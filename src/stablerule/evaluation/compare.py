@@ -1,0 +1,95 @@
+"""Two models on the same queries: is the difference more than chance."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.errors import InputError
+from stablerule.evaluation.intervals import Resampling
+from stablerule.evaluation.metrics import METRICS, compute_metrics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.evaluation.evaluation import Evaluation
+    from stablerule.reasoning.ranks import Ties
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much higher the first is than the second, where its interval begins and ends, and its standard error."""
+
+    difference: float
+    low: float
+    high: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The first evaluation minus the second, for each metric, over the same n queries."""
+
+    n: int
+    ties: Ties
+    resampling: Resampling
+    differences: dict[str, Difference]
+
+    @property
+    def mrr(self) -> Difference:
+        """The difference in mean reciprocal rank."""
+        return self.differences["mrr"]
+
+    def __getitem__(self, metric: str) -> Difference:
+        return self.differences[metric]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a results file holds."""
+        rows = {metric: asdict(difference) for metric, difference in self.differences.items()}
+        return {**rows, "n": self.n, "options": {"ties": self.ties, **self.resampling.to_json()}}
+
+    def __str__(self) -> str:
+        """Say the difference in MRR on one line."""
+        share = f"{self.resampling.confidence:.4g}"
+        return f"MRR {self.mrr.difference:+.4f}, {share} interval {self.mrr.low:+.4f} to {self.mrr.high:+.4f}"
+
+
+def compare(
+    a: Evaluation,
+    b: Evaluation,
+    *,
+    ties: Ties = "realistic",
+    seed: int = 0,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+) -> Comparison:
+    """Compare two evaluations of the same queries by paired bootstrap: each resample draws the same queries for both.
+
+    What is hard for one model is mostly hard for the other; pairing takes that out, so that the interval of the
+    difference is narrower than the two intervals would suggest.
+    """
+    resampling = Resampling(seed, resamples, confidence)
+    if a.data["sha256"] != b.data["sha256"]:
+        raise InputError(
+            f"These are evaluations on different data: {a.data['name']!r} (sha256 {a.data['sha256'][:12]}...) and "
+            f"{b.data['name']!r} ({b.data['sha256'][:12]}...). Evaluate both models on the same."
+        )
+    first, second = _sort_evaluated_queries(a), _sort_evaluated_queries(b)
+    if not np.array_equal(a.queries.rows[first], b.queries.rows[second]):
+        raise InputError(
+            f"These are evaluations of different queries: {a.options['split']} with {a.n:,} and "
+            f"{b.options['split']} with {b.n:,}. Evaluate both models on the same split."
+        )
+    gains = compute_metrics(a.ranks.form(ties))[first] - compute_metrics(b.ranks.form(ties))[second]
+    means = resampling.means(gains)
+    columns = gains.mean(0), *resampling.interval(means), means.std(0, ddof=1)
+    rows = (Difference(*map(float, row)) for row in zip(*columns, strict=True))
+    return Comparison(a.n, ties, resampling, dict(zip(METRICS, rows, strict=True)))
+
+
+def _sort_evaluated_queries(evaluation: Evaluation) -> NDArray[np.intp]:
+    """The same facts may have been read in another order."""
+    rows = evaluation.queries.rows
+    return np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))

@@ -1,0 +1,54 @@
+"""Sorting and searching inside compiled code, where what numba brings along takes seconds to compile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stablerule.paths.compiling import compiled, compiled_part
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph.triples import Ids
+
+
+@compiled
+def find_first_at_least(values: Ids, low: int, high: int, wanted: int) -> int:
+    """Find the first of the sorted values[low:high] that is not below `wanted`, or `high`."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def sort_with_items(keys: NDArray[Any], items: Ids, low: int, high: int) -> None:
+    """Sort keys[low:high], the least first, and items[low:high] with them, in place (heap sort)."""
+    n = high - low
+    for start in range(n // 2 - 1, -1, -1):
+        _sink_item(keys, items, low, start, n)
+    for end in range(n - 1, 0, -1):
+        _swap_items(keys, items, low, low + end)
+        _sink_item(keys, items, low, 0, end)
+
+
+@compiled_part
+def _swap_items(keys: NDArray[Any], items: Ids, i: int, j: int) -> None:
+    keys[i], keys[j] = keys[j], keys[i]
+    items[i], items[j] = items[j], items[i]
+
+
+@compiled_part
+def _sink_item(keys: NDArray[Any], items: Ids, low: int, at: int, n: int) -> None:
+    """Let the key at a place of a heap sink until none below it is larger."""
+    while 2 * at + 1 < n:
+        child = 2 * at + 1
+        if child + 1 < n and keys[low + child] < keys[low + child + 1]:
+            child += 1
+        if keys[low + at] >= keys[low + child]:
+            return
+        _swap_items(keys, items, low + at, low + child)
+        at = child

@@ -1,0 +1,242 @@
+"""How accurate a model will be on queries whose answers nobody has told: measured on others, carried over.
+
+Queries with known answers (the reference) are weighted so that they look like the new ones, from their own side. A
+regression that predicts the reciprocal rank carries most of it over, and the weighted mean of what it gets wrong
+corrects it: the estimate holds if either the weights or the regression are right. Both are fitted to other queries than
+those they are used on. None of it can see a change in how hard queries are that look the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from stablerule.shifts.distances import classify_degrees, encode_one_hot
+from stablerule.shifts.signatures import need_sklearn, reduce_signatures
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stablerule.shifts.profile import Profile
+
+FOLDS = 5
+MOST_REFERENCE = 8000
+FEWEST_EFFECTIVE = 40  # queries: with fewer, one can't tell
+FEWEST_CURRENT = 10
+SIZE = 12  # dimensions of the bodies that fire
+MOST_WEIGHT = 20.0  # times the mean: above, a single query would speak for all
+TOGETHER = 1.15  # queries about one fact go wrong together, and weights are estimated: chance is larger than counted
+UNSEEN = 1.5  # how far a shift that can't be seen may go, in deviations over groups that only answers show
+SHRINK = 10.0  # queries that the mean of all is worth, beside those of a relation
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The mean reciprocal rank to expect on the current queries, with its interval, or why it can't be told.
+
+    effective: how many reference queries the weights are worth; reference: the plain mean over those. chance and
+    hidden: the two parts of the standard error, from the number of queries, and from what only answers show.
+    blind: the interval makes room for a hidden difference only so far as the queries differ. Should they look the same,
+    and only the answers be others, the mean may be off by so much: that can't be told from queries.
+    """
+
+    mrr: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    effective: float
+    reference: float
+    refused: str | None = None
+    chance: float | None = None
+    hidden: float | None = None
+    blind: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+
+def expect_accuracy(
+    reference: Profile,
+    reciprocal_ranks: NDArray[np.float64],
+    current: Profile,
+    *,
+    hidden: Sequence[NDArray[np.int64]] = (),
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> tuple[Expected, NDArray[np.float64]]:
+    """Return the expectation for the current queries, and for each of them what the regression says.
+
+    hidden: groups of the reference queries that only their answers show. How much the regression is wrong from group to
+    group, although it was right on the whole, is what a shift that can't be seen may do: it widens the interval, the
+    more the current queries differ from the reference.
+    A query without any candidate stands by popularity, as those of the reference do: it gets their mean.
+    """
+    need_sklearn("Expecting accuracy")
+    answered = np.flatnonzero(current.answered)
+    each = np.zeros(len(current))
+    usable = np.flatnonzero(reference.answered)
+    plain = float(reciprocal_ranks.mean()) if len(reciprocal_ranks) else 0.0
+    if len(answered) < FEWEST_CURRENT:
+        why = f"{len(answered):,} of these queries have a candidate, and it takes {FEWEST_CURRENT} to say anything"
+        return Expected(None, None, None, confidence, 0.0, plain, why), each
+    if len(usable) < FEWEST_EFFECTIVE:
+        why = f"{len(usable):,} reference queries have a candidate, and it takes {FEWEST_EFFECTIVE}"
+        return Expected(None, None, None, confidence, float(len(usable)), plain, why), each
+    random = np.random.default_rng(seed)
+    if len(usable) > MOST_REFERENCE:
+        usable = np.sort(random.choice(usable, MOST_REFERENCE, replace=False))
+    old, ranks, new = reference.take(usable), reciprocal_ranks[usable], current.take(answered)
+    weights, told_apart = _weigh_reference(old, new, seed)
+    effective = float(weights.sum() ** 2 / (weights**2).sum())
+    on_old, on_new = _predict_reciprocal_ranks(old, ranks, new, seed)
+    errors = ranks - on_old
+    correction = float(weights @ errors / weights.sum())
+    spread = float(weights @ (errors - correction) ** 2 / weights.sum())
+    mean = float(on_new.mean()) + correction
+    # What is measured later is a mean over these very queries, so their own luck counts as well.
+    chance = TOGETHER * float(np.sqrt(spread / effective + spread / len(new)))
+    between = UNSEEN * _measure_hidden_spread(hidden, usable, errors)
+    unseen = float(np.sqrt(told_apart)) * between
+    share = len(new) / len(current)
+    each[answered] = np.clip(on_new + correction, 0, 1)
+    silent = np.flatnonzero(~current.answered)
+    each[silent], rest_chance = _expect_without_candidate(reference, reciprocal_ranks, current.relations[silent])
+    mean = float(np.clip(mean, 0, 1)) * share + float(each[silent].sum()) / len(current)
+    chance, unseen = float(np.hypot(chance * share, rest_chance * (1 - share))), unseen * share
+    sure = NormalDist().inv_cdf((1 + confidence) / 2)
+    wide = sure * float(np.hypot(chance, unseen))
+    low, high = max(0.0, mean - wide), min(1.0, mean + wide)
+    if effective < FEWEST_EFFECTIVE:
+        why = f"the reference queries that look like these are worth {effective:.0f}, and it takes {FEWEST_EFFECTIVE}"
+        return Expected(None, None, None, confidence, effective, plain, why), each
+    blind = sure * float(np.hypot(chance, between * share))
+    return Expected(mean, low, high, confidence, effective, plain, None, chance, unseen, blind), each
+
+
+def _expect_without_candidate(
+    reference: Profile, reciprocal_ranks: NDArray[np.float64], asked: NDArray[Any]
+) -> tuple[NDArray[np.float64], float]:
+    """What to expect where no rule reaches anything, by relation (n,), and the standard error of its mean.
+
+    Without such queries in the reference nothing is known about them, and 0 is expected.
+    """
+    known = np.flatnonzero(~reference.answered)
+    if not len(known) or not len(asked):
+        return np.zeros(len(asked)), 0.0
+    usual = _fit_relation_means(reference.relations[known], reciprocal_ranks[known])
+    spread = float(((reciprocal_ranks[known] - usual(reference.relations[known])) ** 2).mean())
+    found: NDArray[np.float64] = usual(asked)
+    return found, float(np.sqrt(spread / len(known) + spread / len(asked)))
+
+
+def _measure_hidden_spread(
+    groupings: Sequence[NDArray[np.int64]], rows: NDArray[np.int64], errors: NDArray[np.float64]
+) -> float:
+    """Deviation of the mean error from group to group, without what their sizes explain: the largest of all groupings.
+
+    >>> errors = np.array([0.1, 0.1, 0.1, -0.1, -0.1, -0.1])
+    >>> round(_measure_hidden_spread([np.array([0, 0, 0, 1, 1, 1])], np.arange(6), errors), 3)
+    0.1
+    """
+    largest = 0.0
+    for grouping in groupings:
+        _, labels = np.unique(grouping[rows], return_inverse=True)
+        sizes = np.bincount(labels)
+        means = np.bincount(labels, errors) / sizes
+        noise = np.bincount(labels, (errors - means[labels]) ** 2) / sizes / sizes
+        shares = sizes / sizes.sum()
+        largest = max(largest, float(shares @ (means - shares @ means) ** 2 - shares @ noise))
+    return float(np.sqrt(largest))
+
+
+def _weigh_reference(old: Profile, new: Profile, seed: int) -> tuple[NDArray[np.float64], float]:
+    """How much likelier each reference query is among the current ones: the odds of a classifier, mean 1.
+
+    Also how well it tells the two apart, from 0, not at all, to 1.
+    """
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  # an extra
+    from sklearn.metrics import roc_auc_score  # noqa: PLC0415
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict  # noqa: PLC0415
+
+    features = _make_sparse_features(old, new, seed)
+    is_new = np.arange(features.shape[0]) >= len(old)
+    folds = min(FOLDS, len(new))
+    model = LogisticRegression(C=0.3, class_weight="balanced", max_iter=500)
+    splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    guessed = cross_val_predict(model, features, is_new, cv=splits, method="predict_proba")[:, 1]
+    odds = np.clip(guessed[: len(old)], 1e-4, 1 - 1e-4)
+    odds = odds / (1 - odds)
+    weights: NDArray[np.float64] = np.minimum(odds / odds.mean(), MOST_WEIGHT)
+    return weights, max(0.0, 2 * float(roc_auc_score(is_new, guessed)) - 1)
+
+
+def _predict_reciprocal_ranks(
+    old: Profile, ranks: NDArray[np.float64], new: Profile, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Predict reciprocal ranks of the reference by folds, and of the current queries by the mean of all folds."""
+    from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415  # an extra
+    from sklearn.model_selection import KFold  # noqa: PLC0415
+
+    on_old, on_new = np.empty(len(old)), np.zeros(len(new))
+    points, others = _make_dense_features(old, new, seed)
+    for fitted, judged in KFold(FOLDS, shuffle=True, random_state=seed).split(points):
+        model = HistGradientBoostingRegressor(
+            max_iter=80, learning_rate=0.08, max_leaf_nodes=15, min_samples_leaf=20, random_state=seed
+        )
+        usual = _fit_relation_means(old.relations[fitted], ranks[fitted])
+        model.fit(np.column_stack([points[fitted], usual(old.relations[fitted])]), ranks[fitted])
+        on_old[judged] = model.predict(np.column_stack([points[judged], usual(old.relations[judged])]))
+        on_new += model.predict(np.column_stack([others, usual(new.relations)])) / FOLDS
+    return np.clip(on_old, 0, 1), np.clip(on_new, 0, 1)
+
+
+def _fit_relation_means(relations: NDArray[Any], ranks: NDArray[np.float64]) -> Any:
+    """Give each relation its mean, drawn towards that of all."""
+    top = int(relations.max()) + 1
+    counts, sums = np.bincount(relations, minlength=top), np.bincount(relations, ranks, top)
+    overall = float(ranks.mean())
+    means = (sums + SHRINK * overall) / (counts + SHRINK)
+
+    def usual(asked: NDArray[Any]) -> NDArray[np.float64]:
+        known = asked < top
+        found: NDArray[np.float64] = np.where(known, means[np.minimum(asked, top - 1)], overall)
+        return found
+
+    return usual
+
+
+def _stack_query_scores(profile: Profile) -> NDArray[np.float64]:
+    return np.column_stack(
+        [
+            np.log1p(profile.degrees),
+            np.log1p(profile.candidates),
+            profile.best,
+            profile.best - profile.second,
+            np.log1p(np.asarray(profile.fires.sum(1)).ravel()),
+        ]
+    )
+
+
+def _make_dense_features(old: Profile, new: Profile, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    fires = sparse.vstack([old.fires, new.fires]).tocsr()
+    bodies = reduce_signatures(fires, SIZE, seed)
+    points = np.column_stack([np.concatenate([_stack_query_scores(old), _stack_query_scores(new)]), bodies])
+    return points[: len(old)], points[len(old) :]
+
+
+def _make_sparse_features(old: Profile, new: Profile, seed: int) -> Any:
+    """For a linear classifier: what is one of many becomes columns, and numbers are put on one scale."""
+    numbers = np.concatenate([_stack_query_scores(old), _stack_query_scores(new)])
+    numbers = (numbers - numbers.mean(0)) / np.maximum(numbers.std(0), 1e-9)
+    bodies = reduce_signatures(sparse.vstack([old.fires, new.fires]).tocsr(), SIZE, seed)
+    bodies /= max(float(bodies.std()), 1e-9)
+    relations = encode_one_hot(np.concatenate([old.relations, new.relations]))
+    degrees = encode_one_hot(classify_degrees(np.concatenate([old.degrees, new.degrees])))
+    return sparse.hstack([relations, degrees, sparse.csr_matrix(numbers), sparse.csr_matrix(bodies)]).tocsr()

@@ -1,0 +1,164 @@
+"""Will a model hold on these queries? The current queries beside those that the model was judged on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stablerule.errors import InputError
+from stablerule.shifts.advice import Reach, Thresholds, Verdict, advise_on_shift, count_queries_in_reach, judge_shift
+from stablerule.shifts.causes import Cause, name_shift_causes
+from stablerule.shifts.distances import Distance, measure_distances
+from stablerule.shifts.expected import Expected, expect_accuracy
+from stablerule.shifts.profile import Profiler
+from stablerule.shifts.weak_spots import WeakSpot, find_weak_spots
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph import Graph
+    from stablerule.reasoning import RuleReasoner
+    from stablerule.shifts.queries import QuerySet
+
+# What a condition may name: the distances by the names that `measure_distances` gives them.
+FIGURES = (
+    "expected_mrr",
+    "expected_low",
+    "worst_mrr",
+    "measured_mrr",
+    "effective",
+    "outside",
+    "relation_mix",
+    "degrees",
+    "bodies_that_fire",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftReport:
+    """What is to be known before a model is trusted with new queries; `to_json` has all of it."""
+
+    verdict: Verdict
+    reasons: list[str]
+    thresholds: Thresholds
+    reach: Reach
+    distances: tuple[Distance, ...]
+    causes: list[Cause]
+    expected: Expected
+    measured_mrr: float | None
+    labelled: int
+    weak_spots: list[WeakSpot]
+    advice: list[str]
+    about: dict[str, Any]
+
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """The numbers that a condition such as `worst_mrr<0.3` may name."""
+        spots = [spot.expected_mrr for spot in self.weak_spots]
+        return dict.fromkeys(FIGURES) | {
+            "expected_mrr": self.expected.mrr,
+            "expected_low": self.expected.low,
+            "worst_mrr": min(spots) if spots and self.expected.mrr is not None else None,
+            "measured_mrr": self.measured_mrr,
+            "effective": self.expected.effective,
+            "outside": self.reach.outside,
+            **{distance.measure.replace(" ", "_"): distance.value for distance in self.distances},
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values. What used answers is marked: `uses_answers`."""
+        return {
+            "verdict": self.verdict,
+            "reasons": self.reasons,
+            "thresholds": asdict(self.thresholds),
+            "figures": self.figures,
+            "reach": self.reach.to_json(),
+            "distances": [distance.to_json() for distance in self.distances],
+            "causes": [cause.to_json() for cause in self.causes],
+            "expected": self.expected.to_json(),
+            "measured": {"mrr": self.measured_mrr, "queries": self.labelled, "uses_answers": True},
+            "weak_spots": [spot.to_json() for spot in self.weak_spots],
+            "advice": self.advice,
+            "about": self.about,
+        }
+
+
+def compare_queries(
+    reference: QuerySet,
+    current: QuerySet,
+    graph: Graph,
+    *,
+    model: RuleReasoner,
+    known: Graph | None = None,
+    thresholds: Thresholds | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> ShiftReport:
+    """Compare the queries that a model was judged on, with their answers, with current ones, mostly without.
+
+    graph: where the model answers from; known: what is true, and no rival (None: the graph). Only the query side of the
+    current queries is used, but for `measured_mrr` and the measured column of the weak spots.
+    """
+    limits = thresholds or Thresholds()
+    judged = reference.take(reference.in_graph)
+    judged = judged.take(judged.labelled)
+    if not len(judged):
+        raise InputError("The reference has no query with an answer: there is nothing to compare with.")
+    profiler, seen = Profiler(model, graph), current.take(current.in_graph)
+    known = known if known is not None else graph
+    before, ranks = profiler.profile(judged), profiler.reciprocal_ranks(judged, known)
+    now = profiler.profile(seen)
+    reach = count_queries_in_reach(current, now, before)
+    if len(seen):
+        distances = measure_distances(before, now, least=limits.distance, seed=seed)
+        causes = name_shift_causes(before, now, profiler)
+    else:
+        distances, causes = (), []
+    hidden = profiler.answer_groups(judged)
+    expected, each = expect_accuracy(before, ranks, now, hidden=hidden, confidence=confidence, seed=seed)
+    expected = _scale_expected_accuracy(expected, len(seen) / len(current))
+    measured = _measure_current_queries(profiler, seen, known)
+    spots = find_weak_spots(now, each, measured, profiler) if len(seen) and expected.mrr is not None else []
+    verdict, reasons = judge_shift(reach, distances, expected, limits)
+    labelled = len(current.labelled) + current.unseen_answers
+    # A query about an unseen name is lost, whatever its answer, and so is one whose answer is unseen.
+    own = float(np.nansum(measured)) / labelled if labelled else None
+    return ShiftReport(
+        verdict=verdict,
+        reasons=reasons,
+        thresholds=limits,
+        reach=reach,
+        distances=distances,
+        causes=causes,
+        expected=expected,
+        measured_mrr=own,
+        labelled=labelled,
+        weak_spots=spots,
+        advice=advise_on_shift(verdict, reach, causes, expected, spots, labelled=labelled),
+        about={"reference_queries": len(judged), "current_queries": len(current), "method": model.method},
+    )
+
+
+def _measure_current_queries(profiler: Profiler, seen: QuerySet, known: Graph) -> NDArray[np.float64]:
+    """1 / rank where the answer is known, NaN elsewhere."""
+    measured = np.full(len(seen), np.nan)
+    rows = seen.labelled
+    if len(rows):
+        measured[rows] = profiler.reciprocal_ranks(seen.take(rows), known)
+    return measured
+
+
+def _scale_expected_accuracy(expected: Expected, share: float) -> Expected:
+    """Queries about unseen names are lost: they count as 0."""
+    if expected.mrr is None or expected.low is None or expected.high is None:
+        return expected
+    return replace(
+        expected,
+        mrr=expected.mrr * share,
+        low=expected.low * share,
+        high=expected.high * share,
+        chance=(expected.chance or 0.0) * share,
+        hidden=(expected.hidden or 0.0) * share,
+    )
