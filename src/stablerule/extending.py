@@ -52,7 +52,7 @@ from stablerule.graph.triples import Ids, Offsets, read_only
 from stablerule.io.atomic import OwnFolder
 from stablerule.io.files import DAMAGED, find_path_kind, make_read_error, open_bytes, split_suffixes
 from stablerule.io.options import spell_read_option
-from stablerule.io.splits import find_split_of_file
+from stablerule.io.reading import find_split_of_file
 from stablerule.io.text import read_line_blocks, read_utf8_pieces
 from stablerule.learning.extraction import (
     Candidates,

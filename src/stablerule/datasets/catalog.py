@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from stablerule.errors import UnknownDataset, closest
-
 NEURAL_LP = "https://raw.githubusercontent.com/fanyangxyz/Neural-LP/master/datasets"
 ROTATE = "https://raw.githubusercontent.com/DeepGraphLearning/KnowledgeGraphEmbedding/master/data"
 GRAIL = "https://raw.githubusercontent.com/kkteru/grail/master/data"
@@ -236,14 +234,3 @@ ENTRIES = (
 )
 
 CATALOG = {entry.name: entry for entry in ENTRIES}
-
-
-def find_catalog_entry(name: str) -> Entry:
-    """Return the row of a dataset; an unknown name is an error that says the closest ones."""
-    entry = CATALOG.get(name.lower())
-    if entry is None:
-        raise UnknownDataset(
-            f"{name!r} is neither a path nor a known dataset.{closest(name.lower(), CATALOG)} "
-            "`stablerule data list` shows them all."
-        )
-    return entry

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_cache_path
 
-from stablerule.datasets import catalog
+from stablerule.datasets.catalog import CATALOG, Counts
 from stablerule.datasets.fetching import download_file
-from stablerule.errors import FetchError, InputError, ReadError, WriteError
+from stablerule.errors import FetchError, InputError, ReadError, UnknownDataset, WriteError, closest
 from stablerule.graph import SPLITS, Dataset
 from stablerule.io import folder_beside, read_dataset
 from stablerule.io.files import find_path_kind
@@ -34,7 +34,7 @@ def open_dataset(data: str | Path, **options: Any) -> Dataset:
     `read_dataset`, and for paths only.
     """
     text = str(data)
-    if text.lower() in catalog.CATALOG and not isinstance(data, Path):
+    if text.lower() in CATALOG and not isinstance(data, Path):
         if options:
             raise InputError(
                 f"{text!r} is a dataset of the catalog and is read as it is, without {', '.join(options)}. "
@@ -43,7 +43,7 @@ def open_dataset(data: str | Path, **options: Any) -> Dataset:
         return replace(load(text), source=text.lower())
     if isinstance(data, Path) or os.sep in text or Path(text).suffix or find_path_kind(Path(text)):
         return replace(read_dataset(data, **options), source=str(Path(data).resolve()), reading=options)
-    catalog.find_catalog_entry(text)
+    find_catalog_entry(text)
     raise AssertionError("unreachable: find raises for names that are not in the catalog")
 
 
@@ -56,11 +56,22 @@ def load(name: str) -> Dataset:
     >>> load("geography").vocabulary.entity_name(0) != ""
     True
     """
-    entry = catalog.find_catalog_entry(name)
+    entry = find_catalog_entry(name)
     if entry.embedded:
         return _load_embedded_dataset(entry)
     dataset = _load_dataset_from_your_folder(entry) or _load_dataset_from_cache(entry)
     return dataset if dataset is not None else _download_dataset(entry)
+
+
+def find_catalog_entry(name: str) -> Entry:
+    """Return the row of a dataset; an unknown name is an error that says the closest ones."""
+    entry = CATALOG.get(name.lower())
+    if entry is None:
+        raise UnknownDataset(
+            f"{name!r} is neither a path nor a known dataset.{closest(name.lower(), CATALOG)} "
+            "`stablerule data list` shows them all."
+        )
+    return entry
 
 
 def is_dataset_at_hand(name: str) -> bool:
@@ -69,7 +80,7 @@ def is_dataset_at_hand(name: str) -> bool:
     >>> is_dataset_at_hand("geography")
     True
     """
-    entry = catalog.find_catalog_entry(name)
+    entry = find_catalog_entry(name)
     places = [find_dataset_cache() / entry.name]
     if own := os.environ.get(VARIABLE):
         places += [Path(own) / f"{entry.name}.tar.xz", Path(own) / entry.name]
@@ -163,7 +174,7 @@ def _read_dataset_archive(path: Path, name: str) -> Dataset:
 
 def _check_against_catalog(dataset: Dataset, entry: Entry, where: str) -> Dataset:
     """Hold a dataset against its row of the catalog."""
-    found = catalog.Counts(
+    found = Counts(
         len(dataset.vocabulary.entities),
         len(dataset.vocabulary.relations),
         *(len(triples) for triples in dataset.splits.values()),

@@ -11,8 +11,7 @@ import polars as pl
 
 from stablerule.errors import InputError, OptionError
 from stablerule.graph.graph import Graph
-from stablerule.graph.packing import sort_distinct_triples
-from stablerule.graph.triples import Triples
+from stablerule.graph.triples import Triples, sort_distinct_triples
 from stablerule.graph.vocabulary import Interner
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from stablerule.errors import InputError, ReadError
-from stablerule.graph.packing import Packing, sort_triples
 from stablerule.graph.steps import Steps, build_graph_steps
-from stablerule.graph.triples import Ids, Offsets, Triples, read_only
+from stablerule.graph.triples import Ids, Offsets, Packing, Triples, read_only, sort_triples
 from stablerule.graph.vocabulary import TABLES, Vocabulary
 
 if TYPE_CHECKING:

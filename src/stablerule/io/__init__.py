@@ -2,8 +2,7 @@
 
 from stablerule.io.atomic import check_output_folder, folder_beside, write_beside
 from stablerule.io.options import ReadOptions
-from stablerule.io.reading import open_graph, read_dataset
-from stablerule.io.splits import find_splits
+from stablerule.io.reading import find_splits, open_graph, read_dataset
 from stablerule.io.writing import save_graph, to_pandas, write_dataset, write_triples
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""TSV and CSV, compressed or not, as frames of names, and frames as TSV and CSV that read back as what they were.
+"""TSV and CSV, compressed or not, as frames of names.
 
 Each block of lines is parsed twice at most. Polars does it fast when nothing is unusual. Where something is (blank
 lines, comments, quotes, empty names, a wrong number of columns, bytes that are not text) the plain parser below does it
@@ -10,12 +10,12 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING
 
 import polars as pl
 
-from stablerule.errors import ReadError, WriteError
-from stablerule.io.columns import Layout, Part, Place, find_known_header, find_table_layout, type_optional_columns
+from stablerule.errors import ReadError
+from stablerule.io.columns import Layout, Part, Place, find_table_layout, type_optional_columns
 from stablerule.io.files import open_bytes, split_suffixes
 from stablerule.io.options import ReadOptions, spell_read_option
 from stablerule.io.text import (
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Record = tuple[int, list[str]]
-CHUNK_ROWS = 1 << 18
-COMMENT = ReadOptions().comment or ""
-BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass
@@ -173,40 +170,3 @@ class TableReader:
 
 def _shorten_line(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")
-
-
-def write_table(frame: pl.DataFrame, stream: IO[bytes], separator: str, *, header: bool | None, path: Path) -> None:
-    """Write head, relation, tail and the optional columns; header=None writes one where reading needs it."""
-    with_header = _needs_table_header(frame) if header is None else header
-    style: Literal["never", "necessary", "always"] = "never"
-    if separator == "\t":
-        _refuse_what_tsv_can_not_hold(frame, path)
-    else:
-        # A quote before the first name keeps it from being read as a comment, or as a byte order mark.
-        style = "always" if frame["head"].str.contains(f"^[{COMMENT}{BYTE_ORDER_MARK}]").any() else "necessary"
-    for start in range(0, len(frame), CHUNK_ROWS):
-        part = frame.slice(start, CHUNK_ROWS)
-        text = part.write_csv(separator=separator, quote_style=style, include_header=with_header and start == 0)
-        stream.write(text.encode())
-
-
-def _needs_table_header(frame: pl.DataFrame) -> bool:
-    """Whether the first fact would be taken for a header, or what it begins with for another encoding."""
-    first = frame.row(0)[:3]
-    looks_encoded = first[0].startswith(BYTE_ORDER_MARK) or "\x00" in "".join(first)  # as every other byte of UTF-16
-    return frame.width > 3 or find_known_header(first) is not None or looks_encoded
-
-
-def _refuse_what_tsv_can_not_hold(frame: pl.DataFrame, path: Path) -> None:
-    for column in frame.select(pl.col(pl.String)).iter_columns():
-        bad = column.filter(column.str.contains("[\t\r\n]"))
-        if len(bad):
-            raise WriteError(
-                f"{path}: the name {bad[0]!r} has a tab or a line end, which TSV can't hold. Write .csv or .parquet."
-            )
-    comments = frame["head"].filter(frame["head"].str.starts_with(COMMENT))
-    if len(comments):
-        raise WriteError(
-            f"{path}: the head {comments[0]!r} begins with {COMMENT!r}, and would be read back as a comment. "
-            "Write .csv or .parquet."
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -11,18 +11,21 @@ from stablerule.errors import InputError, MissingExtra, OptionError, WriteError
 from stablerule.graph import Dataset, Graph
 from stablerule.graph.graph import FILES, INDEX
 from stablerule.io.atomic import OwnFolder, folder_beside, write_beside
+from stablerule.io.columns import find_known_header
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.frames import is_pandas_frame, read_frame, read_pandas
 from stablerule.io.options import EXTRA, ReadOptions
 from stablerule.io.rdf import DEFAULT_GRAPH, Shortening, write_rdf
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
-from stablerule.io.splits import find_split_of_file
-from stablerule.io.tables import write_table
+from stablerule.io.reading import find_split_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
+CHUNK_ROWS = 1 << 18
+COMMENT = ReadOptions().comment or ""
+BYTE_ORDER_MARK = "\ufeff"
 WRITABLE = (".tsv", ".txt", ".csv", ".parquet", *RDF_FORMATS)
 SPLIT_FOLDER = OwnFolder(ours=lambda name: find_split_of_file(name) is not None)
 SAVED_GRAPH = OwnFolder(ours=FILES.__contains__, marks=frozenset({INDEX}))
@@ -155,3 +158,40 @@ def _write_facts(
             write_rdf(frame.select(columns).iter_rows(), stream, suffix, names, path=path)
         else:
             write_table(frame, stream, "," if suffix == ".csv" else "\t", header=header, path=path)
+
+
+def write_table(frame: pl.DataFrame, stream: IO[bytes], separator: str, *, header: bool | None, path: Path) -> None:
+    """Write head, relation, tail and the optional columns; header=None writes one where reading needs it."""
+    with_header = _needs_table_header(frame) if header is None else header
+    style: Literal["never", "necessary", "always"] = "never"
+    if separator == "\t":
+        _refuse_what_tsv_can_not_hold(frame, path)
+    else:
+        # A quote before the first name keeps it from being read as a comment, or as a byte order mark.
+        style = "always" if frame["head"].str.contains(f"^[{COMMENT}{BYTE_ORDER_MARK}]").any() else "necessary"
+    for start in range(0, len(frame), CHUNK_ROWS):
+        part = frame.slice(start, CHUNK_ROWS)
+        text = part.write_csv(separator=separator, quote_style=style, include_header=with_header and start == 0)
+        stream.write(text.encode())
+
+
+def _needs_table_header(frame: pl.DataFrame) -> bool:
+    """Whether the first fact would be taken for a header, or what it begins with for another encoding."""
+    first = frame.row(0)[:3]
+    looks_encoded = first[0].startswith(BYTE_ORDER_MARK) or "\x00" in "".join(first)  # as every other byte of UTF-16
+    return frame.width > 3 or find_known_header(first) is not None or looks_encoded
+
+
+def _refuse_what_tsv_can_not_hold(frame: pl.DataFrame, path: Path) -> None:
+    for column in frame.select(pl.col(pl.String)).iter_columns():
+        bad = column.filter(column.str.contains("[\t\r\n]"))
+        if len(bad):
+            raise WriteError(
+                f"{path}: the name {bad[0]!r} has a tab or a line end, which TSV can't hold. Write .csv or .parquet."
+            )
+    comments = frame["head"].filter(frame["head"].str.starts_with(COMMENT))
+    if len(comments):
+        raise WriteError(
+            f"{path}: the head {comments[0]!r} begins with {COMMENT!r}, and would be read back as a comment. "
+            "Write .csv or .parquet."
+        )

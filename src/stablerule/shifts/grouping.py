@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from stablerule.errors import InputError, OptionError
-from stablerule.graph.packing import sort_distinct_triples
+from stablerule.graph.triples import sort_distinct_triples
 from stablerule.shifts.distances import ShiftSize, measure_shift
 from stablerule.shifts.signatures import Signatures, make_balanced_clusters, make_path_signatures, reduce_signatures
 

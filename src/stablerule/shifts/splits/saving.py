@@ -18,8 +18,8 @@ from stablerule.errors import InputError, OptionError, ReadError, WriteError
 from stablerule.io import check_output_folder, folder_beside, read_dataset, write_dataset, write_triples
 from stablerule.io.atomic import NOT_WRITTEN, OwnFolder, make_temporary_beside, make_write_error
 from stablerule.io.files import split_suffixes
-from stablerule.io.splits import find_split_of_file
-from stablerule.reasoning.folder import installed_versions
+from stablerule.io.reading import find_split_of_file
+from stablerule.reasoning.model_folder import installed_versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ import polars as pl
 
 from stablerule.errors import InputError, OptionError
 from stablerule.graph import SPLITS, Dataset, Names, Triples, Vocabulary
-from stablerule.graph.packing import sort_distinct_triples
+from stablerule.graph.triples import sort_distinct_triples
 from stablerule.graph.vocabulary import Renumbering
 
 if TYPE_CHECKING:
