@@ -75,9 +75,9 @@ from stablerule.reasoning.budget import Budget, check_minutes
 from stablerule.reasoning.calibration import Calibration, calibrate
 from stablerule.reasoning.choosing import FIXED as FIXED_AGGREGATIONS
 from stablerule.reasoning.choosing import ROWS as EVIDENCE_ROWS
-from stablerule.reasoning.choosing import Choice, Queries
+from stablerule.reasoning.choosing import Queries
 from stablerule.reasoning.evidence_weights import Examples, fit_weights, gather_examples, softmax_loss
-from stablerule.reasoning.learned import Course, Learned, Lesson
+from stablerule.reasoning.learned import Choice, Course, Learned, Lesson
 from stablerule.reasoning.model_folder import NETWORK as NETWORK_FILE
 from stablerule.reasoning.model_folder import SavedModel
 from stablerule.reasoning.option_types import flatten_options, join_options

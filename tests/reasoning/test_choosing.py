@@ -15,7 +15,7 @@ from stablerule import Dataset, Graph, Tabular, Triples, households, load_model,
 from stablerule.errors import OptionError
 from stablerule.reasoning import RuleReasoner
 from stablerule.reasoning import choosing as module
-from stablerule.reasoning.choosing import Choice, Queries, choose_aggregation, split_valid
+from stablerule.reasoning.choosing import Queries, choose_aggregation, split_valid
 from stablerule.reasoning.evidence_weights import (
     Examples,
     Weights,
@@ -24,6 +24,7 @@ from stablerule.reasoning.evidence_weights import (
     mean_reciprocal_rank,
     softmax_loss,
 )
+from stablerule.reasoning.learned import Choice
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.evidence import COLUMNS
 from stablerule.reasoning.scoring.score import AGGREGATIONS, Aggregation

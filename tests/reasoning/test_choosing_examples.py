@@ -11,7 +11,8 @@ from stablerule import Graph, Tabular, newsroom
 from stablerule.learning import fitting
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.reasoning import choosing
-from stablerule.reasoning.choosing import Choice, choose_aggregation
+from stablerule.reasoning.choosing import choose_aggregation
+from stablerule.reasoning.learned import Choice
 from tests.paths.withholding import both_ways, some_facts
 
 DATASET = newsroom(people=400, valid=0.3, seed=0).dataset

@@ -16,9 +16,8 @@ from stablerule.graph.triples import Ids
 from stablerule.learning.constants import find_constant_rules
 from stablerule.paths.threads import run_in_threads
 from stablerule.reasoning import rule_searcher as module
-from stablerule.reasoning.choosing import Choice
 from stablerule.reasoning.evidence_weights import gather_examples
-from stablerule.reasoning.learned import Learned
+from stablerule.reasoning.learned import Choice, Learned
 from stablerule.reasoning.model_folder import DataMark, SavedModel
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.evidence import COLUMNS, GATHERED

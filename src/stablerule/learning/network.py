@@ -16,6 +16,7 @@ over two relation ids needs no d x d product for each body:
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -23,9 +24,10 @@ import torch
 from torch import Tensor, nn
 
 from stablerule.errors import InputError, OptionError
-from stablerule.learning.denormals import denormals_as_zero
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from stablerule.graph.triples import Ids
@@ -39,6 +41,26 @@ class Tables(NamedTuple):
     gates: Tensor  # X: input gates of each relation (2R, 4d)
     merged_gates: Tensor  # input gates of each row of H W2, of which a merged pair is a mixture (2R, 4d)
     keys: Tensor  # H W2 W1^T / sqrt(d), NEG in the last row (2R+1, d): Z W1 (H W2)^T / sqrt(d) = Z keys^T
+
+
+@contextmanager
+def denormals_as_zero() -> Iterator[None]:
+    """Let torch take numbers below 1e-38 as zero, in all of its threads; afterwards as it did before.
+
+    A softmax that is sure of something leaves such numbers for all the rest, and a processor multiplies them many times
+    slower than others. No rule depends on them.
+    """
+    before = takes_denormals_as_zero()
+    torch.set_flush_denormal(True)  # nothing happens on a processor that can't
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(before)
+
+
+def takes_denormals_as_zero() -> bool:
+    """Tell whether this thread takes such numbers as zero now."""
+    return float(torch.tensor([1e-39]) * 0.5) == 0
 
 
 class RuleNetwork(nn.Module):

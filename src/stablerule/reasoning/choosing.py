@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.progress import progress_bar
 from stablerule.reasoning.evidence_weights import Weights, fit_weights, gather_examples, mean_reciprocal_rank
+from stablerule.reasoning.learned import Choice
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.score import Aggregation
 
@@ -59,39 +60,6 @@ class Queries(NamedTuple):
     def take(self, which: NDArray[np.int64]) -> Queries:
         """Return some of them."""
         return Queries(*(column[which] for column in self))
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The aggregation that was chosen, and what was tried: name, by, top and MRR of each on the judged queries."""
-
-    aggregation: Aggregation
-    tried: tuple[dict[str, Any], ...]
-    judged: int
-    fitted: int
-    chosen_on: str
-
-    @classmethod
-    def fixed(cls, aggregation: Aggregation, why: str) -> Choice:
-        """Return what is no choice: nothing was tried."""
-        return cls(aggregation, (), 0, 0, f"nothing: {why}")
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any], aggregation: Aggregation) -> Choice:
-        """Read what `to_json` gave; nothing at all is what a method saved that chose nothing."""
-        if not saved:
-            return cls.fixed(aggregation, "the method has one way")
-        judged, fitted = saved["judged_queries"], saved["fitted_queries"]
-        return cls(aggregation, tuple(saved["tried"]), judged, fitted, saved["chosen_on"])
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {
-            "tried": list(self.tried),
-            "judged_queries": self.judged,
-            "fitted_queries": self.fitted,
-            "chosen_on": self.chosen_on,
-        }
 
 
 def split_valid(valid: Triples | None, seed: int) -> tuple[Triples | None, Triples | None]:

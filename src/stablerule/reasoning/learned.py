@@ -9,7 +9,6 @@ from stablerule.errors import InputError
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.reasoning.budget import Budget, check_minutes
 from stablerule.reasoning.calibration import Calibration
-from stablerule.reasoning.choosing import Choice
 from stablerule.reasoning.queries import check_graph
 from stablerule.reasoning.scoring.score import Aggregation
 
@@ -47,6 +46,39 @@ class Lesson:
         serving = ExampleFacts.of(graph, examples)
         judged = valid if valid is not None and len(valid) else None
         return cls(graph, judged, serving, examples is not None, Budget(minutes))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The aggregation that was chosen, and what was tried: name, by, top and MRR of each on the judged queries."""
+
+    aggregation: Aggregation
+    tried: tuple[dict[str, Any], ...]
+    judged: int
+    fitted: int
+    chosen_on: str
+
+    @classmethod
+    def fixed(cls, aggregation: Aggregation, why: str) -> Choice:
+        """Return what is no choice: nothing was tried."""
+        return cls(aggregation, (), 0, 0, f"nothing: {why}")
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any], aggregation: Aggregation) -> Choice:
+        """Read what `to_json` gave; nothing at all is what a method saved that chose nothing."""
+        if not saved:
+            return cls.fixed(aggregation, "the method has one way")
+        judged, fitted = saved["judged_queries"], saved["fitted_queries"]
+        return cls(aggregation, tuple(saved["tried"]), judged, fitted, saved["chosen_on"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "tried": list(self.tried),
+            "judged_queries": self.judged,
+            "fitted_queries": self.fitted,
+            "chosen_on": self.chosen_on,
+        }
 
 
 @dataclass
