@@ -64,14 +64,13 @@ from stablerule.learning.extraction import (
     smooth_counts,
 )
 from stablerule.learning.fitting import finish, sample_paths, walks_in_time
-from stablerule.learning.interrupting import interrupt_later
 from stablerule.learning.options import PAPER_SIZES, check_at_least
 from stablerule.learning.plan import WALKS_A_SECOND, budget_within, duration, expected_bodies, walks_for, walks_within
 from stablerule.paths.compiling import NOTHING, compiled, compiled_part
 from stablerule.paths.reach import find_relation_edges
 from stablerule.paths.threads import count_cores, run_in_threads
 from stablerule.paths.withheld import ExampleFacts
-from stablerule.reasoning.budget import Budget, check_minutes
+from stablerule.reasoning.budget import Budget, check_minutes, interrupt_later
 from stablerule.reasoning.calibration import Calibration, calibrate
 from stablerule.reasoning.choosing import FIXED as FIXED_AGGREGATIONS
 from stablerule.reasoning.choosing import ROWS as EVIDENCE_ROWS

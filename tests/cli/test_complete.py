@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from typer.testing import Result
 
 from stablerule import Dataset, Tabular, households, load_model, read_dataset, write_dataset
-from stablerule.cli.completion_files import BASE, spell, spell_iri
-from stablerule.cli.completion_parts import Parts
+from stablerule.cli.complete_files import BASE, Parts, spell, spell_iri
 from stablerule.graph import Graph
 from stablerule.io.rdf import Shortening
 from stablerule.learning.options import Mining
@@ -179,13 +178,13 @@ def test_a_process_that_is_really_killed_goes_on(model: Path, tmp_path: Path) ->
     place = tmp_path / "new.tsv"
     dying = """
 import os
-from stablerule.cli import completion_parts
-add = completion_parts.Parts.add
+from stablerule.cli import complete_files
+add = complete_files.Parts.add
 def add_and_die(self, relation, frame):
     add(self, relation, frame)
     if relation == 2:
         os.kill(os.getpid(), signal.SIGKILL)
-completion_parts.Parts.add = add_and_die
+complete_files.Parts.add = add_and_die
 """
     command = program("complete", model, "-o", place, before=dying)
     ended = subprocess.run(command, check=False, capture_output=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stablerule.cli.model_graph import DataOption, ModelArgument, ModelOnGraph, open_model
-from stablerule.cli.output import errors, note, plain, print_json, visible
+from stablerule.cli.output import check_file, note, plain, print_json, print_message, visible
 from stablerule.cli.queries import answer_all, read_queries, write_answers
 from stablerule.errors import OptionError, WriteError
 from stablerule.graph import inverse_of
@@ -19,8 +19,27 @@ from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.reasoning.answers import number
 from stablerule.registry import METHODS
 
+if TYPE_CHECKING:
+    from stablerule.reasoning import Answer
+
 CANDIDATES = ("all", "range")
 TABLES = (".tsv", ".txt")
+
+
+@dataclass(frozen=True)
+class RankedAnswer:
+    """An answer in its place, and the split that has the fact if any has it."""
+
+    rank: int
+    answer: Answer
+    split: str | None
+
+    def to_json(self, *, explain: bool) -> dict[str, Any]:
+        """Return plain values; a model that also scores by itself may give an answer that no rule leads to."""
+        row = {"rank": self.rank, "entity": self.answer.entity, "score": self.answer.score}
+        row |= {"known": self.split is not None, "split": self.split}
+        reason = next(iter(self.answer.reasons), None)
+        return row | {"explanation": reason and reason.to_json()} if explain else row
 
 
 def ask(
@@ -71,15 +90,11 @@ def ask(
     asked = inverse_of(relation) if inverse else relation
     answers = _answers(opened, head, asked, top, new=new, candidates=candidates, explain=explain)
     if json:
-        rows = [
-            row | {"explanation": row["explanation"] and row["explanation"].to_json()} if explain else row
-            for row in answers
-        ]
-        print_json({"head": head, "relation": asked, "answers": rows})
+        print_json({"head": head, "relation": asked, "answers": [row.to_json(explain=explain) for row in answers]})
     elif answers:
         _print_for_people(answers)
     else:
-        _say(f"No {'new ' if new else ''}answer: {_why_none(opened, head, asked)}")
+        print_message(plain(f"No {'new ' if new else ''}answer: {_why_none(opened, head, asked)}"))
 
 
 def _why_none(opened: ModelOnGraph, head: str, relation: str) -> str:
@@ -95,7 +110,7 @@ def _why_none(opened: ModelOnGraph, head: str, relation: str) -> str:
 
 def _answers(
     opened: ModelOnGraph, head: str, relation: str, top: int, *, new: bool, candidates: Any, explain: bool
-) -> list[dict[str, Any]]:
+) -> list[RankedAnswer]:
     words = opened.graph.vocabulary
     about = words.entity_id(head), words.relation_id(relation)
     found = opened.model.answer(
@@ -107,25 +122,20 @@ def _answers(
         explain=explain,
         most_reasons=1,
     )
-    rows = []
-    for rank, answer in enumerate(next(found), 1):
-        split = opened.split_with(*about, words.entity_id(answer.entity))
-        row = {"rank": rank, "entity": answer.entity, "score": answer.score, "known": split is not None, "split": split}
-        if explain:
-            # A model that also scores by itself may give an answer that none of its rules leads to.
-            row["explanation"] = next(iter(answer.reasons), None)
-        rows.append(row)
-    return rows
+    return [
+        RankedAnswer(rank, answer, opened.split_with(*about, words.entity_id(answer.entity)))
+        for rank, answer in enumerate(next(found), 1)
+    ]
 
 
-def _print_for_people(answers: list[dict[str, Any]]) -> None:
+def _print_for_people(answers: list[RankedAnswer]) -> None:
     """A line an answer, its name last, since that may be long; below it, if asked for, the rule and the facts."""
     typer.echo("rank    score  known  answer")
     for row in answers:
-        cells = f"{row['rank']:>4}", f"{number(row['score']):>7}", f"{row['split'] or '-':<5}", visible(row["entity"])
+        cells = f"{row.rank:>4}", f"{number(row.answer.score):>7}", f"{row.split or '-':<5}", visible(row.answer.entity)
         typer.echo("  ".join(cells))
-        if row.get("explanation") is not None:
-            for line in row["explanation"].lines()[:2]:
+        for reason in row.answer.reasons[:1]:
+            for line in reason.lines()[:2]:
                 typer.echo(f"      {visible(line)}")
 
 
@@ -140,7 +150,7 @@ def _answer_file(
     else:
         with write_beside(output) as temporary, open_compressed(temporary, like=output) as stream:
             asked, without = write_answers(opened, found, lambda text: stream.write(text.encode()))
-        _say(f"{counted_queries(asked)} answered in {output}.")
+        print_message(plain(f"{counted_queries(asked)} answered in {output}."))
     if without:
         note(f"{without:,} of {counted_queries(asked)} have no answer, and no line.")
 
@@ -154,14 +164,8 @@ def counted_queries(count: int) -> str:
     return "1 query" if count == 1 else f"{count:,} queries"
 
 
-class _OnlyLooking(Exception):
-    """Ends a writing that was only tried."""
-
-
 def _check_place(path: Path, *, overwrite: bool) -> None:
     """Look before the work, not after it, whether its result has a place."""
-    if not path.name:
-        raise OptionError(f"-o must be a file, got {str(path)!r}.")
     if split_suffixes(path)[1] not in ("", *TABLES):
         raise OptionError(
             f"-o: answers are a table with tabs, so the file must end in {' or '.join(TABLES)} "
@@ -169,9 +173,4 @@ def _check_place(path: Path, *, overwrite: bool) -> None:
         )
     if os.path.isfile(path) and not overwrite:
         raise WriteError(f"{path}: already exists. Choose another place, or --overwrite it.")
-    with suppress(_OnlyLooking), write_beside(path):
-        raise _OnlyLooking
-
-
-def _say(text: str) -> None:
-    errors.print(plain(text), highlight=False, soft_wrap=True)
+    check_file(path, "-o")

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 import typer
 
-from stablerule.cli.completion_files import BASE, FORMATS, Writer, check_names, format_of, is_iri, writer
-from stablerule.cli.completion_parts import Parts
+from stablerule.cli.complete_files import BASE, FORMATS, Parts, Writer, check_names, format_of, is_iri, writer
 from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
-from stablerule.cli.output import errors, note, options_as_typed, plain
+from stablerule.cli.output import note, options_as_typed, plain, print_message
 from stablerule.errors import OptionError, spell_count
 from stablerule.io import write_beside
 from stablerule.progress import progress_bar
@@ -58,7 +57,7 @@ def complete(
         raise OptionError(f"--base must be an IRI such as https://example.org/ or {BASE}, got {base!r}.")
     parts = Parts(output)
     if not parts.check_place(overwrite=overwrite, resume=resume) and resume:
-        _say(f"No {plain(str(parts.folder))}: beginning at the beginning.")
+        print_message(f"No {plain(str(parts.folder))}: beginning at the beginning.")
     opened = open_model(model, data)
     check_names(opened.graph.vocabulary, output)
     calibration = opened.model.calibration_for(opened.graph)
@@ -72,11 +71,11 @@ def complete(
     try:
         _complete_all(completion, parts)
     except KeyboardInterrupt:
-        _say(f"What was found is kept in {plain(str(parts.folder))}: go on with --resume.")
+        print_message(f"What was found is kept in {plain(str(parts.folder))}: go on with --resume.")
         raise
     count = _write_result(completion, parts, output, writer(output, opened.dataset.prefixes, base))
     parts.remove()
-    _say(f"{spell_count(count, 'new fact')}. Saved to {plain(str(output))}")
+    print_message(f"{spell_count(count, 'new fact')}. Saved to {plain(str(output))}")
 
 
 def _complete_all(completion: Completion, parts: Parts) -> None:
@@ -118,7 +117,3 @@ def _write_result(completion: Completion, parts: Parts, output: Path, write: Wri
     with write_beside(output) as temporary:
         write(frames(), temporary, output)
     return sum(counts)
-
-
-def _say(text: str) -> None:
-    errors.print(text, highlight=False, soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.output import console, errors, plain, print_json, print_table, size, table
+from stablerule.cli.output import console, plain, print_json, print_line, print_message, print_table, size, table
 from stablerule.cli.plugins import PluginGroup
 from stablerule.cli.reading import takes_data
 from stablerule.datasets import CATALOG, describe, load
@@ -62,10 +62,10 @@ def get(
 ) -> None:
     """Get a known graph: from STABLERULE_DATA, from the cache, or from the network."""
     dataset = load(name)
-    console.print(plain(repr(dataset)), highlight=False, soft_wrap=True)
+    print_line(plain(repr(dataset)))
     if output is not None:
         write_dataset(dataset, output)
-        errors.print(f"Written to {plain(str(output))}", highlight=False)
+        print_message(f"Written to {plain(str(output))}")
 
 
 @app.command()
@@ -80,7 +80,7 @@ def check(
     if json:
         print_json({"data": dataset.name, "serious": serious, "findings": [f.to_dict() for f in findings]})
     else:
-        console.print(plain(repr(dataset)), highlight=False, soft_wrap=True)
+        print_line(plain(repr(dataset)))
         for finding in findings:
             _print_finding(finding)
         console.print(_verdict(findings))
@@ -114,14 +114,14 @@ def convert(
 ) -> None:
     """Write data in another format, and split a single file into train, valid and test."""
     write_dataset(dataset, output, suffix=f".{suffix.removeprefix('.')}", overwrite=overwrite, base=base)
-    errors.print(f"{plain(repr(dataset))} written to {plain(str(output))}", highlight=False, soft_wrap=True)
+    print_message(f"{plain(repr(dataset))} written to {plain(str(output))}")
 
 
 def _print_finding(finding: Finding) -> None:
     colour = COLOURS[finding.severity]
-    console.print(f"\n[{colour}]{finding.severity}[/{colour}]  {plain(finding.what)}", highlight=False, soft_wrap=True)
-    console.print(f"  for example: {plain(finding.example)}", highlight=False, soft_wrap=True)
-    console.print(f"  what to do:  {plain(finding.advice)}", highlight=False, soft_wrap=True)
+    print_line(f"\n[{colour}]{finding.severity}[/{colour}]  {plain(finding.what)}")
+    print_line(f"  for example: {plain(finding.example)}")
+    print_line(f"  what to do:  {plain(finding.advice)}")
 
 
 def _verdict(findings: list[Finding]) -> str:
@@ -146,7 +146,7 @@ def _print_description(description: Description) -> None:
         within = ", ".join(f"{share:.1%} within {steps}" for steps, share in reach.within.items())
         rows.add_row(f"{reach.split} pairs linked", f"{within} steps")
     rows.add_row("memory of the graph", size(description.graph_bytes))
-    console.print(f"[bold]{plain(description.name)}[/bold]", highlight=False)
+    print_line(f"[bold]{plain(description.name)}[/bold]")
     console.print(rows)
     if reach:
         console.print(

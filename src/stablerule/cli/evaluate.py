@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-import json as to_text
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stablerule.cli.grouping import HELP, grouping_for, print_shift
-from stablerule.cli.output import console, errors, note, plain, print_json, print_table, table
-from stablerule.cli.places import check_file
+from stablerule.cli.output import (
+    STDOUT,
+    check_file,
+    console,
+    note,
+    plain,
+    print_json,
+    print_line,
+    print_message,
+    print_table,
+    table,
+    write_json,
+)
 from stablerule.cli.reading import takes_data
 from stablerule.errors import OptionError
 from stablerule.evaluation import evaluate as judge
 from stablerule.evaluation.evaluate import GRAPHS
 from stablerule.evaluation.metrics import METRICS
 from stablerule.graph import SPLITS, Dataset
-from stablerule.io import write_beside
 from stablerule.reasoning.ranks import FORMS, check_ties
 from stablerule.registry import METHODS, load_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from rich.table import Table
 
+    from stablerule.evaluation import Evaluation
+    from stablerule.evaluation.metrics import Figures
     from stablerule.reasoning import Reasoner
+    from stablerule.reasoning.ranks import Ties
 
-STDOUT = Path("-")
 WORST_SHOWN = 5
 HEADINGS = ("MRR", "Hits@1", "Hits@3", "Hits@10")
 
@@ -67,22 +78,21 @@ def evaluate(
     for text in grouping.notes if grouping else ():
         note(text)
     found = judge(judged, dataset, split=split, graph=graph, groups=grouping, seed=seed)  # type: ignore[arg-type]
-    result = found.to_json(form) | ({"grouping": grouping.to_json()} if grouping else {})
     if found.in_graph:
         note(
             f"{found.in_graph:,} of the {found.n // 2:,} facts asked about stand in the graph that answers ({graph}): "
             "their figures say little about new facts."
         )
-    if json is not None and json != STDOUT:
-        with write_beside(json) as temporary:
-            temporary.write_text(to_text.dumps(result, indent=2) + "\n", encoding="utf-8")
-    if json == STDOUT:
-        print_json(result)
-    else:
-        _print_for_people(result, every_relation=per_relation)
-        if grouping:
-            _print_groups(result)
-            print_shift(grouping)
+    if json is not None:
+        result = found.to_json(form) | ({"grouping": grouping.to_json()} if grouping else {})
+        if json == STDOUT:
+            print_json(result)
+            return
+        write_json(result, json)
+    _print_for_people(found, form, every_relation=per_relation)
+    if grouping:
+        _print_groups(found, form)
+        print_shift(grouping)
 
 
 def _say_other_data(model: Reasoner, dataset: Dataset) -> None:
@@ -93,75 +103,68 @@ def _say_other_data(model: Reasoner, dataset: Dataset) -> None:
         )
 
 
-def _print_for_people(result: dict[str, Any], *, every_relation: bool) -> None:
-    options, form = result["options"], result["options"]["ties"]
-    console.print(
-        f"[bold]{plain(result['data']['name'])}[/bold], {options['split']}: {result['n']:,} queries, two a fact, "
-        f"answered by {plain(result['model']['method'])} from {options['graph']}",
-        highlight=False,
-        soft_wrap=True,
+def _print_for_people(found: Evaluation, form: Ties, *, every_relation: bool) -> None:
+    print_line(
+        f"[bold]{plain(found.data['name'])}[/bold], {found.options['split']}: {found.n:,} queries, two a fact, "
+        f"answered by {plain(found.model['method'])} from {found.options['graph']}"
     )
     rows = table("ties", *HEADINGS, right=HEADINGS)
     for name in (form, *(other for other in FORMS if other != form)):
-        rows.add_row(name, *_numbers(result["forms"][name]))
+        rows.add_row(name, *_numbers(found.figures(name)))
         if name == form:
-            bounds = ("-".join(f"{bound:.3f}" for bound in result["intervals"][metric]) for metric in METRICS)
-            rows.add_row(f"  {options['confidence']:.0%} interval", *bounds)
+            intervals = found.intervals(form)
+            bounds = ("-".join(f"{bound:.3f}" for bound in intervals[metric]) for metric in METRICS)
+            rows.add_row(f"  {found.resampling.confidence:.0%} interval", *bounds)
     _section(rows)
-    _section(_figures("asked for the", result["directions"].items()))
-    _section(_figures("facts at the entity", result["degrees"].items()))
-    worst_first = sorted(result["relations"].items(), key=lambda item: (item[1]["mrr"], item[0]))
+    _section(_figures("asked for the", found.by_direction(form).items()))
+    _section(_figures("facts at the entity", found.by_degree(form).items()))
+    worst_first = sorted(found.by_relation(form).items(), key=lambda item: (item[1].mrr, item[0]))
     shown = worst_first if every_relation else worst_first[:WORST_SHOWN]
     _section(_figures("relation" if len(shown) == len(worst_first) else "worst relations", shown))
     if len(shown) < len(worst_first):
-        errors.print(
-            f"{len(shown)} of {len(worst_first):,} relations; --per-relation shows all.",
-            highlight=False,
-            soft_wrap=True,
-        )
-    told = f"Ranked in {result['seconds']:.1f} s."
-    if METHODS[result["model"]["method"]].kind not in ("embedding", "graph network"):  # those score every entity
+        print_message(f"{len(shown)} of {len(worst_first):,} relations; --per-relation shows all.")
+    told = f"Ranked in {found.seconds:.1f} s."
+    if METHODS[found.model["method"]].kind not in ("embedding", "graph network"):  # those score every entity
         told = (
-            f"A score above the floor: {result['coverage']:.1%} of the right answers; those below it stand by "
+            f"A score above the floor: {found.coverage:.1%} of the right answers; those below it stand by "
             "popularity, that is by how many facts of the relation end there.\n"
-            f"No candidate at all: {result['no_candidate']:.1%} of the queries.\n{told}"
+            f"No candidate at all: {found.no_candidate:.1%} of the queries.\n{told}"
         )
-    console.print(f"\n{told}", highlight=False, soft_wrap=True)
+    print_line(f"\n{told}")
 
 
-def _print_groups(result: dict[str, Any]) -> None:
-    over, share = result["groups"], f"{result['options']['confidence']:.0%} interval"
-    columns = ("queries", HEADINGS[0], share, *HEADINGS[1:], "covered")
+def _print_groups(found: Evaluation, form: Ties) -> None:
+    over = found.by_group(form)
+    if over is None:
+        return
+    columns = ("queries", HEADINGS[0], f"{found.resampling.confidence:.0%} interval", *HEADINGS[1:], "covered")
     rows = table("group", *columns, right=columns)
-    for name, row in over["names"].items():
-        low, high = row["intervals"]["mrr"]
-        mrr, *hits = _numbers(row)
-        rows.add_row(plain(name), f"{row['n']:,}", mrr, f"{low:.3f}-{high:.3f}", *hits, f"{row['coverage']:.1%}")
-    for title, values in (("mean of groups", over["mean"]), ("deviation", over["std"])):
+    for name, figures in over.groups.items():
+        low, high = over.intervals[name]["mrr"]
+        mrr, *hits = _numbers(figures)
+        rows.add_row(plain(name), f"{figures.n:,}", mrr, f"{low:.3f}-{high:.3f}", *hits, f"{figures.coverage:.1%}")
+    chance = {metric: spread.mean for metric, spread in over.by_chance.items()}
+    for title, values in (("mean of groups", over.mean), ("deviation", over.std), ("... by chance", chance)):
         mrr, *hits = _numbers(values)
         rows.add_row(f"[italic]{title}[/italic]", "", mrr, "", *hits, "")
-    mrr, *hits = _numbers({metric: chance["mean"] for metric, chance in over["std_by_chance"].items()})
-    rows.add_row("[italic]... by chance[/italic]", "", mrr, "", *hits, "")
     _section(rows)
-    worst, chance, found = over["worst"]["mrr"], over["std_by_chance"]["mrr"], over["std"]["mrr"]
-    console.print(
-        f"\nWorst group by MRR: {plain(worst['group'])}, {worst['value']:.3f}. The groups differ "
-        + ("more than" if found > chance["high"] else "no more than")
-        + f" random ones, which stay below {chance['high']:.3f} in 95% of cases.",
-        highlight=False,
-        soft_wrap=True,
+    worst, most = over.worst["mrr"], over.by_chance["mrr"].high
+    print_line(
+        f"\nWorst group by MRR: {plain(worst.group)}, {worst.value:.3f}. The groups differ "
+        + ("more than" if over.std["mrr"] > most else "no more than")
+        + f" random ones, which stay below {most:.3f} in 95% of cases."
     )
 
 
-def _figures(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
+def _figures(title: str, rows: Iterable[tuple[str, Figures]]) -> Table:
     made = table(title, "queries", *HEADINGS, "covered", right=("queries", *HEADINGS, "covered"))
-    for name, row in rows:
-        made.add_row(plain(name), f"{row['n']:,}", *_numbers(row), f"{row['coverage']:.1%}")
+    for name, figures in rows:
+        made.add_row(plain(name), f"{figures.n:,}", *_numbers(figures), f"{figures.coverage:.1%}")
     return made
 
 
-def _numbers(row: dict[str, float]) -> list[str]:
-    return [f"{row[metric]:.3f}" for metric in METRICS]
+def _numbers(figures: Figures | Mapping[str, float]) -> list[str]:
+    return [f"{figures[metric]:.3f}" for metric in METRICS]
 
 
 def _section(rows: Table) -> None:

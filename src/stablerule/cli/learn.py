@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stablerule.cli.output import errors, note, plain, print_table, table
+from stablerule.cli.output import note, plain, print_message, print_table, table
 from stablerule.cli.reading import read_settings, takes_data
 from stablerule.errors import OptionError, WriteError
 from stablerule.graph import Dataset, Triples
@@ -66,17 +66,17 @@ def learn(
     if not dry_run:
         output = _free_place(output, resume=resume, overwrite=overwrite)
     dataset = open_data()
-    _say(f"{plain(repr(dataset))}")
+    print_message(f"{plain(repr(dataset))}")
     if paper is None and (usual := METHODS[method].settings(dataset.name, asked)):
         model = _make(method, None, usual | asked)
         model.check_options()
         kept = {name: value for name, value in usual.items() if name not in asked}
-        _say(f"  settings for {dataset.name}: {', '.join(f'{name}={value}' for name, value in kept.items())}")
+        print_message(f"  settings for {dataset.name}: {', '.join(f'{name}={value}' for name, value in kept.items())}")
     for line in model.plan_lines(dataset.graph, minutes):
-        _say(f"  {plain(line)}")
+        print_message(f"  {plain(line)}")
     taught = None if examples is None else read_examples(examples, dataset)
     if taught is not None:
-        _say(f"  {len(taught):,} of {dataset.graph.n_facts:,} facts are examples")
+        print_message(f"  {len(taught):,} of {dataset.graph.n_facts:,} facts are examples")
     if dry_run or output is None:
         return
     began = time.perf_counter()
@@ -90,22 +90,27 @@ def learn(
     seconds = time.perf_counter() - began
     explains = METHODS[method].explains
     what = model.rules.describe() if explains else f"A model by {method}"
-    _say(f"{what}, in {seconds:.1f} s. Saved to {plain(str(output))}")
+    print_message(f"{what}, in {seconds:.1f} s. Saved to {plain(str(output))}")
     _say_how_it_went(model, dataset)
     if model.learned_.interrupted:
-        _say("Interrupted: this is what was learned so far." + " Go on with --resume." * goes_on)
+        print_message("Interrupted: this is what was learned so far." + " Go on with --resume." * goes_on)
     elif goes_on:
-        _say("Go on with --resume, and more --minutes.")
-    _say(f"{'Look at them with: stablerule rules' if explains else 'Ask it with: stablerule ask'} {plain(str(output))}")
+        print_message("Go on with --resume, and more --minutes.")
+    then = "Look at them with: stablerule rules" if explains else "Ask it with: stablerule ask"
+    print_message(f"{then} {plain(str(output))}")
 
 
 def _say_how_it_went(model: Reasoner, dataset: Dataset) -> None:
     """Say what was chosen on valid facts, how learning ended, and what there is no calibration for."""
     learned, course = model.learned_, model.learned_.course
     if learned.choice is not None:
-        _say(f"Answers are weighed by {learned.choice.aggregation.name}, chosen on {learned.choice.chosen_on}.")
+        print_message(
+            f"Answers are weighed by {learned.choice.aggregation.name}, chosen on {learned.choice.chosen_on}."
+        )
     if course is not None and course.best_mrr is not None:
-        _say(f"MRR {course.best_mrr:.3f} on valid facts after epoch {course.best_epoch}, ended by {learned.ended_by}.")
+        print_message(
+            f"MRR {course.best_mrr:.3f} on valid facts after epoch {course.best_epoch}, ended by {learned.ended_by}."
+        )
     elif learned.ended_by == "minutes":
         note("the minutes were over before all was learned that would have been without them.")
     if learned.choice is not None and isinstance(why := model.calibration_for(dataset.graph), str):
@@ -147,7 +152,7 @@ def _free_place(output: Path | None, *, resume: bool, overwrite: bool) -> Path:
         )
     check_output_folder(output, overwrite=True)
     if resume and not begun:
-        _say(f"No checkpoint at {plain(str(_checkpoint_of(output)))}: beginning at the beginning.")
+        print_message(f"No checkpoint at {plain(str(_checkpoint_of(output)))}: beginning at the beginning.")
     return output
 
 
@@ -169,7 +174,7 @@ def _fit(
         model.fit(dataset.graph, dataset.valid, examples=examples, minutes=minutes, checkpoint=kept, resume=resume)
     except KeyboardInterrupt:
         if kept.is_dir():
-            _say(f"What was learned is kept in {plain(str(kept))}: go on with --resume.")
+            print_message(f"What was learned is kept in {plain(str(kept))}: go on with --resume.")
         raise
 
 
@@ -189,7 +194,3 @@ def _remove_checkpoint(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
-
-
-def _say(text: str) -> None:
-    errors.print(text, highlight=False, soft_wrap=True)

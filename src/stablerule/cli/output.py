@@ -6,7 +6,8 @@ import json
 import logging
 import re
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -16,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from stablerule.errors import OptionError
+from stablerule.io import write_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 # Without emoji=False rich turns a name such as :smile: into a picture.
 console = Console(emoji=False)
 errors = Console(stderr=True, emoji=False)
+
+STDOUT = Path("-")
 
 # Between columns; and a column of words is never narrower than this.
 SPACE, NARROWEST = 2, 12
@@ -43,6 +47,39 @@ def print_json(value: Any) -> None:
     except UnicodeEncodeError:
         text = json.dumps(value, indent=2)
     typer.echo(text)
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Write plain JSON to a file, whole or not at all."""
+    with write_beside(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+
+
+def print_line(text: str) -> None:
+    """Print a line of a result, with its markup, to standard output."""
+    console.print(text, highlight=False, soft_wrap=True)
+
+
+def print_message(text: str) -> None:
+    """Print what is no result, with its markup, to standard error."""
+    errors.print(text, highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Print a remark beside the result to standard error."""
+    print_message(f"Note: {plain(text)}")
+
+
+class _OnlyTried(Exception):
+    """Ends a writing that was only tried."""
+
+
+def check_file(path: Path, option: str) -> None:
+    """Check before the work, not after it, that its result can be written."""
+    if not path.name:
+        raise OptionError(f"{option} must be a file, got {str(path)!r}.")
+    with suppress(_OnlyTried), write_beside(path):
+        raise _OnlyTried
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
@@ -91,11 +128,6 @@ def plain(text: str) -> str:
     # A backslash at the end would take away the meaning of a tag that follows: here one always follows, of no style.
     backslashes = shown[len(body) :] * 2
     return f"{escape(body)}{backslashes}[none][/none]"
-
-
-def note(text: str) -> None:
-    """Print something beside the result."""
-    errors.print(f"Note: {plain(text)}", highlight=False, soft_wrap=True)
 
 
 def visible(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from stablerule.cli.output import errors, plain
+from stablerule.cli.output import note, print_message
 from stablerule.errors import OptionError, UnknownRelation, closest, listed, spell_count
 from stablerule.graph import INVERSE
 from stablerule.registry import load_model
@@ -70,9 +70,9 @@ def rules(
     else:
         _print_for_machines(shown, format)
     if not len(shown):
-        _note(f"No rules as asked for, of {spell_count(len(found), 'rule')}.")
+        print_message(f"No rules as asked for, of {spell_count(len(found), 'rule')}.")
     elif len(shown) < len(chosen):
-        _note(f"{len(shown):,} of {len(chosen):,} rules; --top 0 prints all.")
+        print_message(f"{len(shown):,} of {len(chosen):,} rules; --top 0 prints all.")
 
 
 def _check_relation(found: RuleSet, relation: str | None, model: Path) -> None:
@@ -100,7 +100,7 @@ def _of_kind(found: RuleSet, kind: str | None, *, for_people: bool) -> RuleSet:
     if kind == "all" or not for_people or not len(chains):
         return found
     if len(chains) < len(found):
-        _note(f"{len(found) - len(chains):,} rules with constants are not shown; --kind constants shows them.")
+        print_message(f"{len(found) - len(chains):,} rules with constants are not shown; --kind constants shows them.")
     return chains
 
 
@@ -109,12 +109,8 @@ def _without_inverses(found: RuleSet) -> RuleSet:
     plain_heads = [r for r in found.relations if not r.startswith(INVERSE)]
     shown = found.filter(head_relation=plain_heads) if plain_heads else found
     if len(shown) < len(found):
-        _note(f"{len(found) - len(shown):,} rules for inverse relations are not shown; --inverse shows them.")
+        print_message(f"{len(found) - len(shown):,} rules for inverse relations are not shown; --inverse shows them.")
     return shown
-
-
-def _note(text: str) -> None:
-    errors.print(text, highlight=False)
 
 
 def _print_for_people(found: RuleSet) -> None:
@@ -130,8 +126,8 @@ def _print_for_machines(found: RuleSet, name: str) -> None:
     buffer = io.BytesIO()
     notes = FORMATS[name].write(found, buffer)
     typer.echo(buffer.getvalue().decode(), nl=False)
-    for note in notes:
-        errors.print(f"Note: {plain(note)}", highlight=False, soft_wrap=True)
+    for text in notes:
+        note(text)
 
 
 def _rounded(number: float | None, width: int) -> str:
@@ -145,7 +141,7 @@ def _whole(number: float | None, width: int) -> str:
 def _open(path: Path) -> RuleSet:
     if path.is_file():
         found, notes = read_rules(path)
-        for note in notes:
-            errors.print(f"Note: {plain(note)}", highlight=False, soft_wrap=True)
+        for text in notes:
+            note(text)
         return found
     return load_model(path).rules

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import json as to_text
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
-from stablerule.cli.output import console, note, plain, print_json, print_table, table
-from stablerule.cli.places import check_file
+from stablerule.cli.output import (
+    STDOUT,
+    check_file,
+    console,
+    note,
+    plain,
+    print_json,
+    print_line,
+    print_table,
+    table,
+    write_json,
+)
 from stablerule.errors import InputError, OptionError
 from stablerule.io import write_beside
 from stablerule.reasoning import RuleReasoner
@@ -24,7 +33,6 @@ if TYPE_CHECKING:
     from stablerule.cli.model_graph import ModelOnGraph
     from stablerule.shifts import ShiftReport
 
-STDOUT = Path("-")
 REFERENCES = ("test", "valid")
 
 
@@ -85,14 +93,13 @@ def shift(
         with write_beside(output) as temporary:
             temporary.write_text(render_shift_page(found), encoding="utf-8")
     if json is not None and json != STDOUT:
-        with write_beside(json) as temporary:
-            temporary.write_text(to_text.dumps(found, indent=2) + "\n", encoding="utf-8")
+        write_json(found, json)
     if json == STDOUT:
         print_json(found)
     else:
         _print_for_people(report)
         if output is not None:
-            console.print(f"\nA page for a browser: {plain(str(output))}", highlight=False, soft_wrap=True)
+            print_line(f"\nA page for a browser: {plain(str(output))}")
     failed = [condition for condition in conditions if condition.holds(report.figures)]
     for condition in failed:
         value = report.figures[condition.name]
@@ -124,32 +131,31 @@ def _reference(opened: ModelOnGraph, asked: str | None) -> tuple[str, QuerySet]:
 
 
 def _print_for_people(report: ShiftReport) -> None:
-    def say(text: str) -> None:
-        console.print(text, highlight=False, soft_wrap=True)
-
     about, expected, reach = report.about, report.expected, report.reach
-    say(
+    print_line(
         f"[bold]{report.verdict}[/bold]: {about['current_queries']:,} queries beside the "
         f"{about['reference_queries']:,} of {about['reference']} that {plain(about['method'])} was judged on"
     )
     for reason in report.reasons:
-        say(f"  {plain(reason)}")
-    say("")
+        print_line(f"  {plain(reason)}")
+    console.print()
     if expected.mrr is None:
-        say(f"Expected MRR: can't be told ({plain(expected.refused or '')}). Reference: {expected.reference:.3f}")
+        print_line(
+            f"Expected MRR: can't be told ({plain(expected.refused or '')}). Reference: {expected.reference:.3f}"
+        )
     else:
-        say(
+        print_line(
             f"Expected MRR: [bold]{expected.mrr:.3f}[/bold], {expected.confidence:.0%} interval {expected.low:.3f} to "
             f"{expected.high:.3f}, from queries worth {expected.effective:,.0f}. Reference: {expected.reference:.3f}"
         )
         if expected.blind is not None and expected.high is not None and expected.blind > expected.high - expected.mrr:
-            say(
+            print_line(
                 f"  (off by up to {expected.blind:.3f} if only the answers are of another kind: that can't be told "
                 "from queries)"
             )
     if report.measured_mrr is not None:
-        say(f"Measured MRR, from {report.labelled:,} queries with answers: {report.measured_mrr:.3f}")
-    say(
+        print_line(f"Measured MRR, from {report.labelled:,} queries with answers: {report.measured_mrr:.3f}")
+    print_line(
         f"Out of reach: {reach.outside:.1%} (unseen entity {reach.unseen_entity:,}, unseen relation "
         f"{reach.unseen_relation:,}, nothing fires {reach.nothing_fires:,})"
     )
@@ -162,9 +168,9 @@ def _print_for_people(report: ShiftReport) -> None:
         console.print()
         print_table(rows)
     if report.causes:
-        say("\n[bold]What changed[/bold]")
+        print_line("\n[bold]What changed[/bold]")
         for cause in report.causes[:8]:
-            say(f"  {plain(str(cause))}")
+            print_line(f"  {plain(str(cause))}")
     if report.weak_spots:
         headings: tuple[str, ...] = ("queries", "expected MRR", "measured")
         headings = headings if report.measured_mrr is not None else headings[:2]
@@ -176,6 +182,6 @@ def _print_for_people(report: ShiftReport) -> None:
             rows.add_row(plain(name), *cells[: len(headings)])
         console.print()
         print_table(rows)
-    say("\n[bold]What to do[/bold]")
+    print_line("\n[bold]What to do[/bold]")
     for text in report.advice:
-        say(f"  - {plain(text)}")
+        print_line(f"  - {plain(text)}")

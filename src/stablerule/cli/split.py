@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stablerule.cli.grouping import SOME_GROUPS, grouping_for
-from stablerule.cli.output import console, errors, options_as_typed, plain, print_table, table
+from stablerule.cli.output import options_as_typed, plain, print_line, print_message, print_table, table
 from stablerule.cli.reading import takes_data
 from stablerule.errors import OptionError
 from stablerule.graph import SPLITS, Dataset, Triples
@@ -103,7 +103,7 @@ def split(
         made = KINDS[kind](dataset, **options)
         made.save(output, overwrite=overwrite, suffix=f".{suffix.removeprefix('.')}")
     _print_manifest(made.manifest)
-    errors.print(f"Written to {plain(str(output))}", highlight=False, soft_wrap=True)
+    print_message(f"Written to {plain(str(output))}")
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -130,22 +130,22 @@ def _ask_for_missing(kind: str, options: Mapping[str, Any]) -> None:
 def _print_manifest(manifest: Mapping[str, Any]) -> None:
     source, lost = manifest["source"], manifest["lost"]
     seed = "" if manifest["seed"] is None else f", seed {manifest['seed']}"
-    _say(f"[bold]{plain(source['name'])}[/bold], {manifest['kind']}{seed}")
+    print_line(f"[bold]{plain(source['name'])}[/bold], {manifest['kind']}{seed}")
     rows = table("part", "entities", "relations", *SPLITS, right=("entities", "relations", *SPLITS))
     for name, part in manifest["parts"].items():
         numbers = (part[column] for column in ("entities", "relations", *SPLITS))
         rows.add_row("all" if name == WHOLE else plain(name), *(f"{number:,}" for number in numbers))
     print_table(rows)
     facts, before = count_lost_facts(manifest), sum(source[name] for name in SPLITS)
-    _say(f"\nLost: {facts:,} of {before:,} facts{'' if facts else '.'}")
+    print_line(f"\nLost: {facts:,} of {before:,} facts{'' if facts else '.'}")
     for reason, of_them in lost["facts"].items():
-        _say(f"  {of_them['facts']:,} {reason}: {_most(of_them['relations'])}")
+        print_line(f"  {of_them['facts']:,} {reason}: {_most(of_them['relations'])}")
     if lost["entities"]:
-        _say(f"  {lost['entities']:,} entities have no facts left")
+        print_line(f"  {lost['entities']:,} entities have no facts left")
     if lost["relations"]:
-        _say(f"  {len(lost['relations']):,} relations have no facts left: {plain(', '.join(lost['relations']))}")
+        print_line(f"  {len(lost['relations']):,} relations have no facts left: {plain(', '.join(lost['relations']))}")
     for note in manifest["notes"]:
-        _say(plain(note))
+        print_line(plain(note))
 
 
 def _most(counts: Mapping[str, int]) -> str:
@@ -153,7 +153,3 @@ def _most(counts: Mapping[str, int]) -> str:
     shown = [f"{name} {count:,}" for name, count in list(counts.items())[:RELATIONS_SHOWN]]
     others = len(counts) - len(shown)
     return plain(", ".join(shown)) + (f" and {others:,} other relations" if others else "")
-
-
-def _say(text: str) -> None:
-    console.print(text, highlight=False, soft_wrap=True)

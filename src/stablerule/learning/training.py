@@ -8,11 +8,8 @@ lengths one after the other or mixed, a warm-up before the weights, and an end w
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -23,12 +20,10 @@ from stablerule.learning.decorrelation import BodyWeights, random_weights
 from stablerule.learning.network import denormals_as_zero
 from stablerule.learning.options import LARGE_BATCH
 from stablerule.progress import progress_bar
-from stablerule.reasoning.budget import Budget
+from stablerule.reasoning.budget import Budget, interrupt_later
 from stablerule.reasoning.learned import Course
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from torch import Tensor
 
     from stablerule.learning.checkpoints import Checkpoints
@@ -161,27 +156,3 @@ def gains(network: RuleNetwork, test: Batch, best: dict[str, Tensor], o: Trainin
     else:
         at.checks_without_gain += 1
     return o.patience is None or at.checks_without_gain < o.patience
-
-
-@contextmanager
-def interrupt_later() -> Iterator[Callable[[], bool]]:
-    """Note Ctrl-C while the block runs, so that a step is finished first; what is yielded tells whether it came.
-
-    A second Ctrl-C interrupts at once. Only the main thread can listen to signals: elsewhere nothing changes.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    asked = False
-
-    def note(*_: Any) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: asked
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -1,11 +1,18 @@
-"""Time that may be used, and how much of it is left."""
+"""What ends a run early: the time that it may use, and Ctrl-C."""
 
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from stablerule.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
 def check_minutes(minutes: float) -> None:
@@ -62,3 +69,27 @@ class Budget:
     def part(self, share: float) -> Budget:
         """A deadline for a part of what is left."""
         return Budget(share * self.left / 60 if self.limited else None, self._whole)
+
+
+@contextmanager
+def interrupt_later() -> Iterator[Callable[[], bool]]:
+    """Note Ctrl-C while the block runs, so that a step is finished first; what is yielded tells whether it came.
+
+    A second Ctrl-C interrupts at once. Only the main thread can listen to signals: elsewhere nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    asked = False
+
+    def note(*_: Any) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)
