@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from stablerule import Dataset, households, load_model
 from stablerule.errors import OptionError
 from stablerule.learning.network import Selector
-from stablerule.reasoning.choosing import Choice
+from stablerule.reasoning.learned import Choice
 from stablerule_lab.methods.ncrl import NCRL, CompositionTraining, NCRLNetwork
 
 R, D = 3, 5
