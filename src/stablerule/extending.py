@@ -83,7 +83,7 @@ from stablerule.reasoning.option_types import flatten_options, join_options
 from stablerule.reasoning.ranks import FORMS as RANK_FORMS
 from stablerule.reasoning.ranks import Ranks, Ties
 from stablerule.reasoning.reasoner import Reasoner, RuleReasoner
-from stablerule.reasoning.rule_searcher import Asked, Desk, RuleSearcher
+from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.score_searcher import ScoreSearcher
 from stablerule.reasoning.scoring.evidence import COLUMNS as EVIDENCE_COLUMNS
 from stablerule.reasoning.scoring.firing import (
@@ -96,6 +96,7 @@ from stablerule.reasoning.scoring.firing import (
     no_firings,
     open_relation,
 )
+from stablerule.reasoning.scoring.query_kernels import Asked, Desk
 from stablerule.reasoning.scoring.score import Aggregation
 from stablerule.reasoning.scoring.theory import By, Encoded, Theory, encode_rules, no_traits
 from stablerule.reasoning.searcher import Searcher

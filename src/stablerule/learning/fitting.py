@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,35 +23,16 @@ from stablerule.samples import sample_rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stablerule.learning.options import AggregationOption, Mining
-    from stablerule.learning.stablerule import StableRule
-    from stablerule.learning.tabular import Tabular
+    from stablerule.learning.options import CountsSamples, MinesRules, TrainsNetwork, Weighs
     from stablerule.reasoning.learned import Lesson
     from stablerule.reasoning.scoring.score import AggregationName
     from stablerule.reasoning.scoring.theory import By, Encoded
     from stablerule.samples import RuleSamples
 
 
-class Weighs(Protocol):
-    """A learner that leaves it to the facts how rules that fire become one score."""
-
-    aggregation: AggregationOption
-    by: By
-    top: int
-    seed: int
-
-
-class MinesRules(Weighs, Protocol):
-    """A learner that samples paths, and keeps the best bodies of each relation."""
-
-    max_length: int
-    walks: int | None
-    rules_per_relation: int | None
-    constants: bool
-    mining: Mining
-
-
-def fit_stablerule(lesson: Lesson, o: StableRule, *, checkpoint: Path | None = None, resume: bool = False) -> Learned:
+def fit_stablerule(
+    lesson: Lesson, o: TrainsNetwork, *, checkpoint: Path | None = None, resume: bool = False
+) -> Learned:
     """Learn rules from sampled paths with the network, under decorrelating weights."""
     import torch  # noqa: PLC0415  # only learning with a network needs it
 
@@ -87,7 +68,7 @@ def fit_stablerule(lesson: Lesson, o: StableRule, *, checkpoint: Path | None = N
     return finish(lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies, course=course, network=tensors)
 
 
-def fit_tabular(lesson: Lesson, o: Tabular) -> Learned:
+def fit_tabular(lesson: Lesson, o: CountsSamples) -> Learned:
     """Learn rules from sampled paths by counting: steps 2 and 3 are smoothed counts."""
     samples = sample_paths(lesson, o, walks_in_time(lesson, o))
     closed = samples.cell_heads != samples.negative
@@ -169,6 +150,6 @@ def fixed_aggregation(o: Weighs) -> Aggregation:
     return Aggregation(name, by=o.by, top=o.top)
 
 
-def identify_run(lesson: Lesson, o: StableRule) -> dict[str, Any]:
+def identify_run(lesson: Lesson, o: TrainsNetwork) -> dict[str, Any]:
     """Return what a run depends on: a checkpoint of another run is refused."""
     return {"graph": lesson.graph.sha256, "examples": lesson.examples.facts.sha256, **o.options}

@@ -1,12 +1,15 @@
-"""The options of the learners, in groups, and the paper's own values."""
+"""The options of the learners, in groups, which learner has which, and the paper's own values."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from stablerule.errors import OptionError, closest
+
+if TYPE_CHECKING:
+    from stablerule.reasoning.scoring.theory import By
 
 AggregationOption: TypeAlias = Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"]
 SMALL_BATCH, LARGE_BATCH, FEW_RELATIONS = 3000, 5000, 60
@@ -124,6 +127,43 @@ class Training:
     def batch_size_for(self, relations: int) -> int:
         """Return the samples in a batch on a graph with so many relations."""
         return self.batch_size or (SMALL_BATCH if relations < FEW_RELATIONS else LARGE_BATCH)
+
+
+class Weighs(Protocol):
+    """A learner that leaves it to the facts how rules that fire become one score."""
+
+    aggregation: AggregationOption
+    by: By
+    top: int
+    seed: int
+
+
+class MinesRules(Weighs, Protocol):
+    """A learner that samples paths, and keeps the best bodies of each relation."""
+
+    max_length: int
+    walks: int | None
+    rules_per_relation: int | None
+    constants: bool
+    mining: Mining
+
+
+class CountsSamples(MinesRules, Protocol):
+    """A learner that scores a body by what it closes among the samples."""
+
+    smoothing: float
+
+
+class TrainsNetwork(MinesRules, Protocol):
+    """A learner that scores a body by a network."""
+
+    decorrelation: Decorrelation | None
+    training: Training
+    device: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All arguments by name."""
 
 
 def check_at_least(least: float, name: str, value: float | None) -> None:

@@ -15,8 +15,7 @@ from stablerule.samples import sample_rules
 
 if TYPE_CHECKING:
     from stablerule.graph import Graph
-    from stablerule.learning.fitting import MinesRules
-    from stablerule.learning.stablerule import StableRule
+    from stablerule.learning.options import MinesRules, TrainsNetwork
     from stablerule.reasoning.budget import Budget
 
 PILOT_WALKS = 40_000
@@ -91,7 +90,7 @@ def plan_counting(graph: Graph, o: MinesRules) -> Plan:
     return Plan(walks, bodies, 200.0 * bodies, walks / WALKS_A_SECOND / count_cores() + measuring)
 
 
-def plan_stablerule(graph: Graph, o: StableRule) -> Plan:
+def plan_stablerule(graph: Graph, o: TrainsNetwork) -> Plan:
     """Plan the network as well: multiplications, divided by those that this machine does in a second."""
     plan, t, weights = plan_counting(graph, o), o.training, o.decorrelation
     batch_size, relations = t.batch_size_for(graph.n_relations), 2 * graph.n_relations

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Graph, Stepped
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.rule_searcher import Asked, Desk, RuleSearcher
+    from stablerule.reasoning.rule_searcher import RuleSearcher
     from stablerule.reasoning.scoring.firing import Firings
+    from stablerule.reasoning.scoring.query_kernels import Asked, Desk
 
 Weights: TypeAlias = dict[str, tuple[float, ...]]  # (columns of evidence,) for each relation by name
 
