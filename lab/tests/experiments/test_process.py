@@ -3,45 +3,30 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
-import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from lab.tests.experiments.work import be_killed, crash, refuse, tell
 from stablerule.errors import InputError, MissingExtra
-from stablerule_lab.experiments.cells import Cell
 from stablerule_lab.experiments.methods import judge
 from stablerule_lab.experiments.process import peak_memory, run_apart
 
-
-def tell(cell: Cell, cache: Path) -> dict[str, Any]:
-    return {"process": os.getpid(), "cell": cell, "cache": str(cache)}
-
-
-def refuse(cell: Cell, cache: Path) -> dict[str, Any]:
-    raise InputError("no such graph")
+if TYPE_CHECKING:
+    from stablerule_lab.experiments.cells import Cell
 
 
-def crash(cell: Cell, cache: Path) -> dict[str, Any]:
-    warnings.warn("something harmless", stacklevel=1)
-    os._exit(3)
+ROOT = Path(__file__).parents[3]
 
 
-def be_killed(cell: Cell, cache: Path) -> dict[str, Any]:
-    warnings.warn("something harmless", stacklevel=1)
-    os.kill(os.getpid(), signal.SIGKILL)
-    return {}
-
-
-def wait(cell: Cell, cache: Path) -> dict[str, Any]:
-    (cache / "child").write_text(str(os.getpid()))
-    time.sleep(60)
-    return {}
+@pytest.fixture(autouse=True)
+def at_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process imports the work from where it was started."""
+    monkeypatch.chdir(ROOT)
 
 
 def test_it_is_another_process(tmp_path: Path) -> None:
@@ -64,8 +49,12 @@ def test_what_goes_wrong_there_is_told_here(tmp_path: Path) -> None:
 
 def test_no_child_is_left_behind(tmp_path: Path) -> None:
     """Who waits for the result is killed, and nobody will read it."""
-    call = f"from tests.experiments.test_apart import *; run_apart(wait, {{'seed': 0}}, Path({str(tmp_path)!r}))"
-    parent = subprocess.Popen([sys.executable, "-c", call], cwd=Path(__file__).parents[2])
+    call = (
+        "from pathlib import Path; from lab.tests.experiments.work import wait; "
+        "from stablerule_lab.experiments.process import run_apart; "
+        f"run_apart(wait, {{'seed': 0}}, Path({str(tmp_path)!r}))"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", call])
     while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
         assert parent.poll() is None
         time.sleep(0.05)
