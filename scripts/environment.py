@@ -292,16 +292,6 @@ def prepare(*extras: str) -> None:
     progress.say(f".venv is ready (Python {found.python.number})")
 
 
-def reuse(*extras: str) -> None:
-    """Take `.venv` as it is, when these extras are in it, without installing anything."""
-    found = look()
-    if found.fault or not found.stamp or not found.stamp.extras.issuperset(extras):
-        raise SetupError(f".venv {found.fault or 'lacks the tools for tests'}.\nWhat to do: run scripts/test once.")
-    reason = missing(found.stamp, found.stamp._replace(fingerprint=fingerprint(read_projects())))
-    if reason:
-        print(f"Note: {reason}; scripts/test brings .venv up to date.", flush=True)
-
-
 def tool(name: str) -> str:
     """Path of a command in `.venv`, from the project's root, as one would type it."""
     return os.path.join(os.path.relpath(BIN, ROOT), name)
