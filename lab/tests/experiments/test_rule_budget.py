@@ -11,7 +11,7 @@ from stablerule import Rule, RuleSet, Tabular, evaluate, households
 from stablerule_lab.experiments import rule_budget
 from stablerule_lab.experiments.rule_budget import BestRule, Choosing, budgets, judge, summarise, tables_by
 
-WORLD = households(families=12, missing=0.1, seed=0).dataset
+WORLD = households(families=4, missing=0.1, seed=0).dataset
 
 
 @pytest.fixture(scope="module")

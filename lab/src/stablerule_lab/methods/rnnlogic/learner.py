@@ -122,9 +122,9 @@ class RNNLogic(RuleReasoner):
     there.
 
     >>> from stablerule import households
-    >>> dataset = households(families=5, seed=0).dataset
-    >>> small = Generator(size=16, first_steps=80, steps=10, rate=0.02)
-    >>> learner = RNNLogic(walks=20_000, rounds=1, sampled_rules=20, rules_per_relation=20, generator=small)
+    >>> dataset = households(families=2, seed=0).dataset
+    >>> small = Generator(size=16, first_steps=40, steps=5, rate=0.02)
+    >>> learner = RNNLogic(walks=5_000, rounds=1, sampled_rules=20, rules_per_relation=20, generator=small)
     >>> len(learner.fit(dataset.graph).rules.filter(head_relation="grandparent_of")) > 5
     True
     """
