@@ -104,16 +104,9 @@ def test_ids_become_names() -> None:
 @pytest.mark.parametrize("method", list(SMALL))
 @pytest.mark.parametrize("make", [newsroom, households])
 def test_true_rules_are_among_the_best(method: str, make: Any) -> None:
-    found = []
-    for seed in (0, 2):
-        world = make(seed=seed)
-        found.append(
-            share_found(
-                MODELS[method].with_options({"constants": False, "aggregation": "max_plus"}).fit(world.dataset.graph),
-                world,
-            )
-        )
-    assert np.mean(found) > 0.9
+    world = make(seed=0)
+    model = MODELS[method].with_options({"constants": False, "aggregation": "max_plus"}).fit(world.dataset.graph)
+    assert share_found(model, world) > 0.9
 
 
 def test_the_numbers_of_a_true_rule(fitted: Reasoner) -> None:

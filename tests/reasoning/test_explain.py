@@ -256,8 +256,8 @@ def test_parts_of_rules_and_the_rest_add_up_to_the_score(name: AggregationName, 
 def test_completing_answering_and_explaining_give_one_reason_for_one_fact(seed: int, name: AggregationName) -> None:
     graph = random_graph(seed % 100, count=20)
     words, search = graph.vocabulary, searched(graph, random_rules(graph, seed), name)
-    everything = complete(search, per_query=graph.n_entities, candidates="all", domain="all")
-    for fact in everything:
+    everything = list(complete(search, per_query=graph.n_entities, candidates="all", domain="all"))
+    for fact in everything[:: 1 + len(everything) // 15]:
         asked = encode_triples([(fact.head, fact.relation, fact.tail)], words)
         scores, reasons = search.explain(*asked)
         (explained,) = search.name_reasons(*asked, reasons)
