@@ -186,6 +186,7 @@ def test_what_can_not_be_imported_is_a_note(site: Site, text: str, told: str, ca
     assert told in note
 
 
+@pytest.mark.slow
 def test_a_note_goes_to_standard_error(site: Site, tmp_path: Path) -> None:
     site.install("mine", METHODS_OF_MINE, records_of_mine="raise RuntimeError('of their own')")
     Popularity().fit(WORLD.graph).save(tmp_path / "m", source=None)

@@ -218,6 +218,7 @@ def test_comments_in_a_file_of_queries(model: Path, tmp_path: Path) -> None:
     assert {row["head"] for row in rows} == {"#1"}
 
 
+@pytest.mark.slow
 def test_queries_from_standard_input(model: Path) -> None:
     command = program("ask", model, "--queries", "-", "--top", "1")
 

@@ -83,6 +83,7 @@ def test_a_table_of_new_facts(model: Path, data: Path, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["new.tsv"]
 
 
+@pytest.mark.slow
 def test_options_say_which(model: Path, data: Path, tmp_path: Path) -> None:
     place = tmp_path / "new.parquet"
 
@@ -114,6 +115,7 @@ def test_every_format_holds_the_same_facts(model: Path, tmp_path: Path) -> None:
     assert back.frame("train").rows() == facts
 
 
+@pytest.mark.slow
 def test_a_probability_only_where_the_model_is_calibrated(calibrated: Path, data: Path, tmp_path: Path) -> None:
     place = tmp_path / "new.parquet"
     works("complete", calibrated, "-o", place, "--top", "300")
@@ -174,6 +176,7 @@ def test_a_killed_run_goes_on_to_the_same_file(
     assert not parts.exists()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_really_killed_goes_on(model: Path, tmp_path: Path) -> None:
     place = tmp_path / "new.tsv"
     dying = """

@@ -116,6 +116,7 @@ def test_errors_name_the_problem_and_the_way_out(tmp_path: Path) -> None:
         assert problem in fails(*words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
@@ -149,6 +150,7 @@ def person():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["machine"], ["person"], ["--help"], ["data", "check", "geography"]])
 def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
     reading, writing = os.pipe()
@@ -161,6 +163,7 @@ def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
     assert (process.returncode, said) == (141, b"")
 
 
+@pytest.mark.slow
 def test_an_output_that_can_not_be_written_is_an_error() -> None:
     for words in (["data", "check", "geography"], ["data", "list", "--json"]):
         with open("/dev/full", "w") as full:
@@ -220,6 +223,7 @@ def test_every_other_end_has_its_code(monkeypatch: pytest.MonkeyPatch, capfd: py
     assert "not that" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_names_are_shown_to_the_letter_and_controls_are_not_obeyed(tmp_path: Path) -> None:
     path = tmp_path / "facts.tsv"
     names = [":smile:", "[red]x[/red]", "\x1b[31mred", "a\\", "[/]", "\x9b2J", "\u202egnp"]
@@ -243,6 +247,7 @@ def test_plain_text_is_printed_as_it_is(text: str) -> None:
         assert Text.from_markup(markup, emoji=False).plain in (text, f"{text} and {text}")
 
 
+@pytest.mark.slow
 def test_a_terminal_without_the_letters_gets_their_codes(tmp_path: Path) -> None:
     path = tmp_path / "facts.tsv"
     path.write_text("😀\tÜ\t😀\n", encoding="utf-8")

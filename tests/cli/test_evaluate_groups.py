@@ -45,6 +45,7 @@ def labels(data: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_groups_by_paths_for_people(model: Path, data: Path) -> None:
     result = run("evaluate", model, data, "--groups", "by_paths")
     assert result.exit_code == 0, result.output

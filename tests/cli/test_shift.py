@@ -66,6 +66,7 @@ def shifted(model: Path, queries: Path, *words: str | Path) -> Any:
     return json.loads(result.stdout)
 
 
+@pytest.mark.slow
 def test_a_report_for_people(model: Path, queries: Path) -> None:
     result = run("shift", model, "--queries", queries, "--reference", "valid")
     assert result.exit_code == 0, result.output
@@ -160,6 +161,7 @@ def test_conditions_make_the_exit_code(model: Path, queries: Path, tmp_path: Pat
     json.loads(result.stdout)
 
 
+@pytest.mark.slow
 def test_the_exit_code_of_the_program(model: Path, queries: Path) -> None:
     words = ("shift", model, "--queries", queries, "--fail-if", "outside>=0")
     found = subprocess.run(program(*words), capture_output=True, text=True, check=False)

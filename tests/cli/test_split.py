@@ -153,6 +153,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, timed: Path) -> None:
     assert os.listdir(tmp_path) == ["events.tsv"]
 
 
+@pytest.mark.slow
 def test_a_train_side_split_is_learned_from(tmp_path: Path) -> None:
     folder = tmp_path / "biased"
     run("split", "geography", "-o", str(folder), "--kind", "train-side", "--groups", "by_degree", "--bias", "0.9")

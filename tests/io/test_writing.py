@@ -30,6 +30,7 @@ names = st.text(st.sampled_from("ab#\"',;~ \t\r\n\\é\ufeff\u2028\x00"), min_siz
 facts = st.tuples(names, names.filter(lambda name: not name.startswith("~")), names)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example([("#a", "r", "b")])
 @example([("h", "r", "t")])

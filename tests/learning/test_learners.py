@@ -101,6 +101,7 @@ def test_ids_become_names() -> None:
 # --- what is learned -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", list(SMALL))
 @pytest.mark.parametrize("make", [newsroom, households])
 def test_true_rules_are_among_the_best(method: str, make: Any) -> None:
@@ -128,6 +129,7 @@ def test_no_rule_says_itself_and_none_is_without_support(fitted: Reasoner) -> No
     assert max(len(rules) for rules in chains.per_relation().values()) <= MANY_RULES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", list(SMALL))
 def test_same_seed_same_rules(method: str) -> None:
     graph = WORLD.dataset.graph

@@ -89,6 +89,7 @@ def test_the_same_seed_chooses_the_same(world: Dataset, model: Tabular) -> None:
     assert choice_of(again) == choice_of(model)
 
 
+@pytest.mark.slow
 def test_without_valid_training_facts_choose(world: Dataset) -> None:
     model = learner().fit(world.graph)
     choice = choice_of(model)

@@ -122,6 +122,7 @@ def holds(rule: Rule, fact: NewFact, known: set[tuple[str, str, str]]) -> bool:
     return owner == owner_of_path and near in (None, d) and is_fact(owner, rule.body[0], d)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["households", "geography"])
 def test_each_rule_concludes_its_fact_along_its_path(name: str) -> None:
     dataset = households(families=4, seed=0).dataset if name == "households" else load("geography")
@@ -241,6 +242,7 @@ def test_scores_that_are_sums_may_have_a_threshold_above_1(dataset: Dataset) -> 
     assert all(fact.score >= 1.5 for fact in complete(model.rule_searcher(), threshold=1.5))
 
 
+@pytest.mark.slow
 def test_a_model_completes_and_is_calibrated_only_where_it_learned(dataset: Dataset, model: Tabular) -> None:
     known = everything(dataset)
     expected = list(complete(model.rule_searcher(), known=known, relations=["sibling_of"], top=5))

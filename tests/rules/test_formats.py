@@ -48,6 +48,7 @@ def all_rules(loaded: LoadedRules) -> set[Rule]:
     return {scored.rule for scored in loaded.rules}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["json", "parquet", "text", "tsv"])
 @given(rules=rule_sets)
 @example(rules=RuleSet())

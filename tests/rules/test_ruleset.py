@@ -113,6 +113,7 @@ def test_per_relation_holds_every_rule_once(rules: RuleSet) -> None:
     assert [scored for part in parts.values() for scored in part] == list(rules)
 
 
+@pytest.mark.slow
 @given(small_sets, small_sets)
 def test_union_and_diff_against_plain_python(one: RuleSet, other: RuleSet) -> None:
     ours, theirs = ({scored.rule: scored for scored in rules} for rules in (one, other))
@@ -129,6 +130,7 @@ def test_union_and_diff_against_plain_python(one: RuleSet, other: RuleSet) -> No
         assert row["change"] == (None if before is None or after is None else after - before)
 
 
+@pytest.mark.slow
 @given(small_sets)
 def test_laws(rules: RuleSet) -> None:
     assert rules == rules.sort("support") == rules.union(rules) == rules.union(RuleSet())

@@ -92,6 +92,7 @@ def test_a_planted_shift_is_seen_by_bodies_and_classifier() -> None:
         assert sizes[measure].value > 0.8 > 2 * sizes[measure].chance_high
 
 
+@pytest.mark.slow
 def test_random_groups_are_no_more_than_chance_for_most_seeds() -> None:
     dataset = newsroom(people=300, train_mix=0.5, test_mix=0.5, seed=1).dataset
     found = [size for seed in range(5) for size in by_random(dataset.test, dataset.graph, groups=3, seed=seed).shift]

@@ -41,6 +41,7 @@ def try_split(facts: list[Fact], shares: tuple[float, float, float], seed: int, 
         reject()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000), st.integers(10, 50), st.integers(50, 200), SHARES, st.integers(0, 3), st.integers(1, 4))
 def test_parts_share_no_entity_and_every_fact_is_accounted_for(
     world: int, entities: int, count: int, shares: tuple[float, float, float], seed: int, regions: int
@@ -66,6 +67,7 @@ def test_parts_share_no_entity_and_every_fact_is_accounted_for(
     assert split.manifest["lost"]["entities"] == len(entities_of(set(facts))) - len(place)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000), SHARES)
 def test_queries_can_be_asked(world: int, shares: tuple[float, float, float]) -> None:
     split = try_split(random_facts(world, 30, 150), shares, 0, 2)
