@@ -110,9 +110,9 @@ def test_what_makes_no_sense_is_refused_before_any_work(data: Path, model: Path,
 
 
 def test_overwrite_replaces_a_model(data: Path, tmp_path: Path) -> None:
-    counted = ("learn", data, "-o", tmp_path / "m", "--method", "tabular", "--max-length", "1", *QUICKLY)
-    assert run(*counted).exit_code == 0
-    assert run(*counted, "--seed", "1", "--overwrite").exit_code == 0
+    words = ["--method", "tabular", "--max-length", "1", *QUICKLY]
+    assert run("learn", data, "-o", tmp_path / "m", *words).exit_code == 0
+    assert run("learn", data, "-o", tmp_path / "m", *words, "--seed", "1", "--overwrite").exit_code == 0
     assert load_model(tmp_path / "m").options["seed"] == 1
 
 
