@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from stablerule.paths.effort import count_relation_heads
 from stablerule.paths.traits import count_traits, list_traits, name_traits
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.rules import RuleSet
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph
+    from stablerule.graph.triples import Ids
 
 MANY_FACTS = 100_000
 
@@ -61,6 +63,7 @@ def find_constant_rules(
     heads, support = found.heads[best], found.support[best].astype(np.float64)
     words, entities = graph.vocabulary.all_relations, graph.vocabulary.entities.table
     facts = np.diff(examples.facts.fact_offsets)[heads % graph.n_relations]
+    common = _share_of_heads(examples.facts, heads, found.constants[best])
     frame = pl.DataFrame(
         {
             "head_relation": words.gather(pl.Series(heads.astype(np.int64))),
@@ -70,11 +73,25 @@ def find_constant_rules(
             "support": support,
             "body_count": found.body_count[best].astype(np.float64),
             "confidence": confidence[best],
+            "pca_confidence": support / (found.partial_count[best] + PESSIMISM),
             "head_coverage": support / np.maximum(facts, 1),
-            "confidence_error": np.zeros(len(best)),
+            "base_rate": common,
+            "confidence_low": confidence[best],
+            "confidence_high": confidence[best],
         }
     )
     return RuleSet.from_frame(frame)
+
+
+def _share_of_heads(facts: Graph, relations: Ids, tails: Ids) -> NDArray[np.float64]:
+    """Return the share of the heads of each relation that have the tail."""
+    starts = np.repeat(np.arange(facts.n_entities, dtype=np.int64), facts.degrees)
+    edges = starts * 2 * facts.n_relations + facts.edge_relations  # sorted
+    wanted = tails.astype(np.int64) * 2 * facts.n_relations
+    wanted += (relations + facts.n_relations) % (2 * facts.n_relations)
+    having = np.searchsorted(edges, wanted, "right") - np.searchsorted(edges, wanted, "left")
+    shares: NDArray[np.float64] = having / count_relation_heads(facts)[relations]
+    return shares
 
 
 def _best_of_each(group: NDArray[np.int64], value: NDArray[np.float64], k: int) -> NDArray[np.int64]:

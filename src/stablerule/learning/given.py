@@ -13,12 +13,13 @@ from stablerule.learning.plan import budget_within
 from stablerule.reasoning import RuleReasoner
 from stablerule.rules import RuleSet, read_rules
 from stablerule.rules.measuring import measure_rules
+from stablerule.rules.scored import NUMBERS
 
 if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples
     from stablerule.reasoning.learned import Learned, Lesson
 
-MEASURED = ("support", "body_count", "confidence", "pca_confidence", "head_coverage", "confidence_error")
+MEASURED = tuple(name for name in NUMBERS if name != "score")
 
 
 class GivenRules(RuleReasoner):
@@ -43,7 +44,7 @@ class GivenRules(RuleReasoner):
         self,
         *,
         file: str = "",
-        measure_budget: float | None = 1e9,
+        measure_budget: float | None = 3e9,
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,

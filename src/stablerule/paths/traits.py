@@ -35,13 +35,17 @@ class Traits(NamedTuple):
 
 
 class FoundTraits(NamedTuple):
-    """Rules r(X, c) <- trait of X, as columns (n,): r, the trait, c, how often both hold, how often the trait does."""
+    """Rules r(X, c) <- trait of X, as columns (n,): r, the trait, c, how often both hold, how often the trait does.
+
+    partial_count: how often the trait holds for X that have some fact of r.
+    """
 
     heads: Ids
     traits: Ids
     constants: Ids
     support: Ids
     body_count: Ids
+    partial_count: Ids
 
 
 def list_traits(graph: Graph) -> Traits:
@@ -102,7 +106,7 @@ def count_traits(
 
     parts = run_in_threads(count, range(2 * graph.n_relations))
     heads = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part[0]) for part in parts])
-    columns = (np.concatenate([part[i] for part in parts]) if parts else np.empty(0, np.int32) for i in range(4))
+    columns = (np.concatenate([part[i] for part in parts]) if parts else np.empty(0, np.int32) for i in range(5))
     return FoundTraits(heads, *columns)
 
 
@@ -135,6 +139,12 @@ def _count_traits(
     is_head = np.zeros(len(g.offsets) - 1, np.bool_)
     for x in heads:
         is_head[x] = True
+    limited = len(withheld) > 0
+    serves = np.zeros(len(is_head), np.bool_)  # whether one of the facts is an example
+    for x in heads:
+        begin, end = find_relation_edges(g, x, head)
+        for edge in range(begin, end):
+            serves[x] |= not limited or not withheld[edge]
     shared = np.zeros(len(t.owner_offsets) - 1, np.int32)  # heads among the owners of a trait
     met, n_met = np.empty(len(shared), np.int32), 0
     for x in heads:
@@ -146,10 +156,10 @@ def _count_traits(
             shared[trait] += 1
     counts = np.zeros(len(g.offsets) - 1, np.int32)
     found, n_found = np.empty(len(g.offsets) - 1, np.int32), 0
-    limited = len(withheld) > 0
     left_out = np.zeros(len(counts) if limited else 0, np.int32)  # of those counted, the withheld
+    left_partial = np.zeros(len(left_out), np.int32)  # of those, the ones who have an example of another tail
     size = 0
-    kept = np.empty((4, 1024), np.int32)
+    kept = np.empty((5, 1024), np.int32)
     own = (head + relations) % (2 * relations)
     for m in range(n_met):
         trait = met[m]
@@ -159,9 +169,11 @@ def _count_traits(
         # by less.
         if shared[trait] < least:
             continue
+        serving = 0
         for i in range(low, high):
             x = t.owners[i]
             if is_head[x]:
+                serving += serves[x]
                 begin, end = find_relation_edges(g, x, head)
                 for edge in range(begin, end):
                     tail = g.step_tails[edge]
@@ -171,24 +183,26 @@ def _count_traits(
                     counts[tail] += 1
                     if limited and withheld[edge]:
                         left_out[tail] += 1
+                        left_partial[tail] += serves[x]
         for i in range(n_found):
             tail = found[i]
             itself = trait == wide or (trait < known and t.keys[trait] == np.int64(tail) * 2 * relations + own)
-            support, owners, enough = counts[tail], high - low, least
+            support, owners, partial, enough = counts[tail], high - low, serving, least
             if limited and left_out[tail] > 0:
                 support -= left_out[tail]
                 owners -= left_out[tail]
-                left_out[tail] = 0
+                partial -= left_partial[tail]
+                left_out[tail], left_partial[tail] = 0, 0
                 enough = max(min_support, min_confidence * (owners + pessimism))
             if support >= enough and not itself:
                 if size == kept.shape[1]:
-                    larger = np.empty((4, 2 * size), np.int32)
-                    for column in range(4):
+                    larger = np.empty((5, 2 * size), np.int32)
+                    for column in range(5):
                         for rule in range(size):
                             larger[column, rule] = kept[column, rule]
                     kept = larger
                 kept[0, size], kept[1, size] = trait, tail
-                kept[2, size], kept[3, size] = support, owners
+                kept[2, size], kept[3, size], kept[4, size] = support, owners, partial
                 size += 1
             counts[tail] = 0
         n_found = 0

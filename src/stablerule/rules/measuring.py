@@ -1,18 +1,18 @@
-"""What a graph says about rules: support, confidence and the rest, exact or from a stated sample of heads."""
+"""What a graph says about rules: support, confidence and the rest, counted exactly wherever the budget allows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stablerule.errors import OptionError
-from stablerule.paths.support import SupportSums, sum_body_support
-from stablerule.paths.threads import run_in_threads
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.progress import progress_bar
+from stablerule.rules.chance import bound_confidence
 from stablerule.rules.scored import PESSIMISM
+from stablerule.rules.survey import Survey
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
 
-
-PILOT_HEADS = 8
 FEWEST_HEADS = 64
+TOP_OF_ALL, TOP_OF_RELATION = 100, 10  # rules whose numbers should be exact
+FEW_PAIRS = 100  # seen in a sample: too few to say much
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,14 @@ class Statistics:
 
     support: pairs that the body links and the head relation holds for; body_count: pairs that the body links;
     confidence: support / (body_count + 5); pca_confidence: the same, counting only pairs whose head has some fact of
-    the head relation; head_coverage: support / facts of the head relation; confidence_error: standard error, 0
-    where exact; heads_tried: share of the possible heads that were tried, 1 where exact. Where some facts are withheld
-    from the examples, the facts of the head relation are its examples, and pairs that a withheld one holds for are left
-    out of every number.
+    the head relation; head_coverage: support / facts of the head relation; base_rate: the share of the pairs that
+    would be right if one end was replaced with a random one, see `ScoredRule`. heads_tried: share of the possible
+    heads that were tried, 1 where exact. Where it is less, support and body count are scaled up, but both confidences
+    are those of the pairs that were seen; the confidence on all heads is between confidence_low and confidence_high
+    in 95 of 100 cases. Where it is 1, these are the confidence itself.
+
+    Where some facts are withheld from the examples, the facts of the head relation are its examples, and pairs that a
+    withheld one holds for are left out of every number.
     """
 
     support: NDArray[np.float64]
@@ -42,7 +46,9 @@ class Statistics:
     confidence: NDArray[np.float64]
     pca_confidence: NDArray[np.float64]
     head_coverage: NDArray[np.float64]
-    confidence_error: NDArray[np.float64]
+    base_rate: NDArray[np.float64]
+    confidence_low: NDArray[np.float64]
+    confidence_high: NDArray[np.float64]
     heads_tried: NDArray[np.float64]
 
 
@@ -53,17 +59,21 @@ def measure_rules(
     *,
     examples: ExampleFacts | None = None,
     among: Ids | None = None,
-    budget: float | None = 1e9,
+    budget: float | None = 3e9,
     seed: int = 0,
     threads: int | None = None,
 ) -> Statistics:
     """Measure chain rules on a graph, under object identity.
 
+    A body and its inverse link the same pairs: they are counted once, from the end where it costs less.
+
     bodies: (n, L) relation ids, filled with -1 at the end; heads: (n,) head relations. Each pair must be different.
     examples: the facts that count as conclusions; None is all. A body links pairs along any fact.
     among: entities; only pairs whose head is one of them count, and so do facts. None is all entities.
-    budget: how many edges may be looked at in all; beyond it the heads are sampled, for each first relation the
-        same for all its bodies. None is exact. Bodies of length 4 and 5 end at 200,000 edges for one head.
+    budget: about how many edges may be looked at in all; None is no limit. Where it does not suffice, half of it is
+        divided so that as many bodies as possible are counted exactly and the others on a sample of heads, and the
+        other half counts the best rules of the sample exactly, and those that may be among the best.
+        Bodies of length 4 and 5 end at 200,000 edges for one head.
 
     >>> from stablerule.graph import Dataset
     >>> facts = [("ann", "parent_of", "bob"), ("bob", "parent_of", "cid"), ("ann", "grandparent_of", "cid")]
@@ -76,95 +86,74 @@ def measure_rules(
     if bodies.ndim != 2 or len(bodies) != len(heads):
         raise OptionError(f"Argument 'bodies' must be (rules, length) with one head each, got {bodies.shape}.")
     if not len(heads):
-        return Statistics(*(np.zeros(0) for _ in range(7)))
-    order = np.lexsort((heads, *bodies.T[::-1]))
-    examples = examples or ExampleFacts.all_of(graph)
-    counts = np.array(
-        [_count_relation_facts(examples.facts, relation, among) for relation in range(2 * graph.n_relations)]
-    )
-    parts_of = _group_rules_by_first_relation(bodies[order], heads[order])
-    groups = [_RuleGroup(graph, examples, part, among, counts[part[1]]) for part in parts_of]
-    limit = np.inf if budget is None else budget / sum(len(group.bodies) for group in groups)
+        return Statistics(*(np.zeros(0) for _ in fields(Statistics)))
+    survey = Survey.of(graph, bodies, heads, examples or ExampleFacts.all_of(graph), among, seed)
+    needed, limit = survey.costs.sum(), np.inf if budget is None else budget
+    with progress_bar("measuring rules", min(needed, limit)) as advance:
+        if needed <= limit:
+            survey.count(survey.possible, advance, threads)
+            return _make_statistics(survey)
+        survey.count(_divide_budget(survey, limit / 2), advance, threads)
+        found = _make_statistics(survey)
+        for find_wanted in (_find_best, _find_possibly_best, _find_rare):
+            while len(chosen := survey.afford(find_wanted(found, heads), limit)):
+                until = survey.tried.copy()
+                until[chosen] = survey.possible[chosen]
+                survey.count(until, advance, threads)
+                found = _make_statistics(survey)
+    return found
 
-    with progress_bar("measuring rules", len(heads)) as advance:
 
-        def run(group: _RuleGroup) -> Statistics:
-            measured = group.measure(limit * len(group.bodies), seed)
-            advance(len(group.heads))
-            return measured
-
-        parts = run_in_threads(run, groups, threads=threads)
-    back = np.argsort(order)
+def _make_statistics(survey: Survey) -> Statistics:
+    seen, tried, possible = survey.collect(), survey.tried[survey.body_of], survey.possible[survey.body_of]
+    scale = np.maximum(possible, 1) / np.maximum(tried, 1)
+    low, high = bound_confidence(seen.support, seen.pairs, seen.pairs_squared, tried, possible)
     return Statistics(
-        *(np.concatenate([getattr(part, name) for part in parts])[back] for name in Statistics.__dataclass_fields__)
+        support=seen.support * scale,
+        body_count=seen.pairs * scale,
+        confidence=seen.support / (seen.pairs + PESSIMISM),
+        pca_confidence=seen.support / (seen.partial_pairs + PESSIMISM),
+        head_coverage=seen.support * scale / np.maximum(survey.facts, 1),
+        base_rate=seen.base_rate,
+        confidence_low=low,
+        confidence_high=high,
+        heads_tried=np.where(possible > 0, tried / np.maximum(possible, 1), 1.0),
     )
 
 
-def _group_rules_by_first_relation(bodies: Ids, heads: Ids) -> list[tuple[Ids, Ids]]:
-    cuts = np.flatnonzero(np.diff(bodies[:, 0])) + 1
-    return list(zip(np.split(bodies, cuts), np.split(heads, cuts), strict=True))
+def _divide_budget(survey: Survey, budget: float) -> NDArray[np.int64]:
+    """Return how many heads to try: cheap bodies get what they need, and the others as much as each other."""
+    costs, possible = survey.costs, survey.possible
+    ascending = np.sort(costs)
+    cheaper = np.cumsum(ascending) - ascending  # what all cheaper ones need together
+    each = (budget - cheaper) / np.arange(len(costs), 0, -1)  # what is left for each of the others
+    share = each[np.argmax(ascending > each)] / costs
+    wanted = np.maximum(FEWEST_HEADS, share * possible).astype(np.int64)
+    return np.asarray(np.minimum(possible, wanted), np.int64)
 
 
-def _count_relation_facts(facts: Graph, relation: int, among: Ids | None) -> int:
-    """How many facts a relation or inverse has whose head counts."""
-    heads, _ = facts.facts(relation)
-    return len(heads) if among is None else int(np.isin(heads, among).sum())
+def _find_best(found: Statistics, heads: Ids) -> NDArray[np.int64]:
+    """Sampled rules that are among the best of all or of their relation."""
+    return _find_sampled_top(found, heads, found.confidence)
 
 
-class _RuleGroup:
-    """All rules whose bodies begin with one relation."""
+def _find_possibly_best(found: Statistics, heads: Ids) -> NDArray[np.int64]:
+    """Sampled rules that may be among the best of all or of their relation, for all that is known."""
+    return _find_sampled_top(found, heads, found.confidence_high)
 
-    def __init__(
-        self,
-        graph: Graph,
-        examples: ExampleFacts,
-        rules: tuple[Ids, Ids],
-        among: Ids | None,
-        facts: NDArray[np.int64],
-    ) -> None:
-        rule_bodies, self.heads = rules
-        self.facts = facts  # of the head relation of each rule
-        self.graph, self.examples = graph, examples
-        new = np.concatenate([[True], (rule_bodies[1:] != rule_bodies[:-1]).any(1)])
-        self.bodies = np.ascontiguousarray(rule_bodies[new])
-        self.starts = np.append(np.flatnonzero(new), len(rule_bodies)).astype(np.int64)
-        self.body_of = np.cumsum(new) - 1
-        self.possible = np.unique(graph.facts(int(self.bodies[0, 0]))[0])
-        if among is not None:
-            self.possible = self.possible[np.isin(self.possible, among)]
 
-    def measure(self, budget: float, seed: int) -> Statistics:
-        """Try a few heads, see what they cost, then as many as the budget allows."""
-        order = np.random.default_rng([seed, int(self.bodies[0, 0])]).permutation(self.possible)
-        sums = SupportSums.begin(len(self.bodies), len(self.heads))
-        cost = self._sum_support(order[:PILOT_HEADS], sums)
-        wanted = budget * PILOT_HEADS / max(cost, 1)
-        tried = len(order) if wanted >= len(order) else max(FEWEST_HEADS, int(wanted))
-        tried = min(tried, len(order))
-        self._sum_support(order[PILOT_HEADS:tried], sums)
-        return self._make_statistics(sums, tried)
+def _find_sampled_top(found: Statistics, heads: Ids, value: NDArray[np.float64]) -> NDArray[np.int64]:
+    order = np.lexsort((-found.confidence, -value))
+    by_relation = order[np.argsort(heads[order], kind="stable")]
+    ranks = np.arange(len(heads)) - np.searchsorted(heads[by_relation], heads[by_relation])
+    top = np.zeros(len(heads), bool)
+    top[order[:TOP_OF_ALL]] = True
+    top[by_relation[ranks < TOP_OF_RELATION]] = True
+    return order[(top & (found.heads_tried < 1))[order]]
 
-    def _sum_support(self, heads: Ids, sums: SupportSums) -> int:
-        return sum_body_support(self.graph, heads, self.bodies, self.starts, self.heads, self.examples, sums)
 
-    def _make_statistics(self, sums: SupportSums, tried: int) -> Statistics:
-        possible = max(len(self.possible), 1)
-        scale = possible / max(tried, 1)
-        support, partial = sums.support * scale, sums.partial_pairs * scale
-        body_count = (sums.pairs[self.body_of] - sums.withheld_pairs) * scale
-        pairs_squared = sums.pairs_squared[self.body_of] - sums.withheld_squared
-        confidence = support / (body_count + PESSIMISM)
-        # Ratio estimate from a sample without replacement: the deviation of support - confidence * pairs over heads.
-        squares = sums.support_squared - 2 * confidence * sums.support_pairs + confidence**2 * pairs_squared
-        spread = squares / max(tried - 1, 1)
-        unseen = 1 - tried / possible
-        error = possible * np.sqrt(np.maximum(spread, 0) * unseen / max(tried, 1)) / (body_count + PESSIMISM)
-        return Statistics(
-            support=support,
-            body_count=body_count,
-            confidence=confidence,
-            pca_confidence=support / (partial + PESSIMISM),
-            head_coverage=support / np.maximum(self.facts, 1),
-            confidence_error=error,
-            heads_tried=np.full(len(self.heads), tried / possible),
-        )
+def _find_rare(found: Statistics, _: Ids) -> NDArray[np.int64]:
+    """Sampled rules of which few pairs were seen, the fewest first."""
+    seen = found.body_count * found.heads_tried
+    order = np.argsort(seen, kind="stable")
+    return order[((found.heads_tried < 1) & (seen < FEW_PAIRS))[order]]

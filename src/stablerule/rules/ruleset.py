@@ -14,7 +14,7 @@ from stablerule.errors import OptionError, ReadError, spell_count
 from stablerule.graph import INVERSE
 from stablerule.rules.difference import RuleDiff
 from stablerule.rules.rule import Rule
-from stablerule.rules.scored import KEY, NUMBERS, PESSIMISM, SCHEMA, ScoredRule
+from stablerule.rules.scored import DROPPED, GAIN, KEY, NUMBERS, PESSIMISM, SCHEMA, ScoredRule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,8 @@ class RuleSet:
 
         >>> RuleSet.from_frame(pl.DataFrame({"head_relation": ["r"], "body": [["s", "~t"]], "score": [0.5]}))[0]
         ScoredRule(rule=Rule(head_relation='r', body=('s', '~t'), constants=None), score=0.5, support=None, \
-body_count=None, confidence=None, pca_confidence=None, head_coverage=None, confidence_error=None)
+body_count=None, confidence=None, pca_confidence=None, head_coverage=None, base_rate=None, confidence_low=None, \
+confidence_high=None)
         """
         return cls._from_checked(_put_rules_in_order(check_rule_frame(frame, repeated=repeated)))
 
@@ -123,7 +124,8 @@ body_count=None, confidence=None, pca_confidence=None, head_coverage=None, confi
     def sort(self, by: str | None = None, *, descending: bool = True) -> RuleSet:
         """Order all rules by a number, unknown ones last; equal ones stand in the order of the rules.
 
-        by: score, support, confidence, ...; None takes the score, or the confidence where no rule has a score.
+        by: score, support, confidence, ... or gain, see `ScoredRule`; None takes the score, or the confidence where
+            no rule has a score.
         """
         return self._from_checked(
             _sort_rule_frame(self._frame, _choose_rule_number(by, self._frame), descending=descending)
@@ -156,8 +158,8 @@ body_count=None, confidence=None, pca_confidence=None, head_coverage=None, confi
         >>> print(old.diff(new))
         1 only in this, 0 only in that, 1 in both; score changed for 1, by 0.25 at most
         """
-        here, there = self._frame, other._frame
-        return RuleDiff.of(here, there, _choose_rule_number(by, here), self._from_checked)
+        here, there = (frame.with_columns(measure_gain().alias(GAIN)) for frame in (self._frame, other._frame))
+        return RuleDiff.of(here, there, _choose_rule_number(by, here), lambda rows: self._from_checked(rows.drop(GAIN)))
 
     def describe(self) -> str:
         """Return one line with the number of rules, by length and kind."""
@@ -230,8 +232,8 @@ def _read_rule_row(row: tuple[object, ...]) -> ScoredRule:
 def _choose_rule_number(by: str | None, frame: pl.DataFrame) -> str:
     if by is None:
         return "confidence" if frame["score"].null_count() == len(frame) else "score"
-    if by not in NUMBERS:
-        raise OptionError(f"Argument 'by' must be one of {', '.join(NUMBERS)}, got {by!r}.")
+    if by not in (*NUMBERS, GAIN):
+        raise OptionError(f"Argument 'by' must be one of {', '.join((*NUMBERS, GAIN))}, got {by!r}.")
     return by
 
 
@@ -248,9 +250,18 @@ def _put_rules_in_order(frame: pl.DataFrame) -> pl.DataFrame:
 def _sort_rule_frame(
     frame: pl.DataFrame, by: str, *, first: Iterable[str] = (), descending: bool = True
 ) -> pl.DataFrame:
-    keys = [*first, by, *KEY]
+    keys, names = [*first, by, *KEY], frame.columns
+    if by == GAIN:
+        frame = frame.with_columns(measure_gain().alias(GAIN))
     # Nulls of `by` are last; of constants they are first, as `Rule` orders itself.
-    return frame.sort(keys, descending=[descending and k == by for k in keys], nulls_last=[k == by for k in keys])
+    return frame.sort(
+        keys, descending=[descending and k == by for k in keys], nulls_last=[k == by for k in keys]
+    ).select(names)
+
+
+def measure_gain() -> pl.Expr:
+    """Return what each rule adds; see `ScoredRule.gain`."""
+    return pl.coalesce("confidence_low", "confidence") - pl.col("base_rate")
 
 
 def make_rule_frame(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
@@ -304,7 +315,7 @@ def check_rule_frame(frame: pl.DataFrame, *, repeated: Repeated = "error") -> pl
 
 def _add_missing_rule_columns(frame: pl.DataFrame) -> pl.DataFrame:
     missing = [name for name in ("head_relation", "body") if name not in frame.columns]
-    unknown = [name for name in frame.columns if name not in SCHEMA]
+    unknown = [name for name in frame.columns if name not in (*SCHEMA, *DROPPED)]
     if missing or unknown:
         what = f"no column {missing[0]!r}" if missing else f"an unknown column {unknown[0]!r}"
         raise ReadError(f"a frame of rules has the columns {', '.join(SCHEMA)}; found {what}.")

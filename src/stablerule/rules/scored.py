@@ -18,8 +18,12 @@ NUMBERS: Final = (
     "confidence",
     "pca_confidence",
     "head_coverage",
-    "confidence_error",
+    "base_rate",
+    "confidence_low",
+    "confidence_high",
 )
+GAIN: Final = "gain"  # a number that follows from others
+DROPPED: Final = ("confidence_error",)  # a number that older versions wrote
 SCHEMA: Final[dict[str, pl.DataType]] = {
     "head_relation": pl.String(),
     "body": pl.List(pl.String()),
@@ -42,7 +46,13 @@ class ScoredRule:
     confidence: support / (body_count + 5).
     pca_confidence: the same, counting only pairs whose X has some fact of the head relation.
     head_coverage: support over the facts of the head relation.
-    confidence_error: the standard error of the confidence, 0 where it is exact.
+    base_rate: how often the conclusion would be true with a random X, which has the head relation, or with a random Y,
+        whichever is more often; on average over the pairs that the body links, or over some of them.
+    confidence_low, confidence_high: where the exact confidence is, at 95%, if it was measured on some entities X. The
+        confidence itself where it is exact.
+
+    Where a rule was measured on some entities, support and body count are estimates for all, but the confidences are
+    those of the pairs that were seen, so that the 5 weighs more.
 
     >>> from stablerule.rules import Rule
     >>> print(ScoredRule(Rule("nationality", ("born_in", "city_of")), score=0.91, support=12))
@@ -56,7 +66,20 @@ class ScoredRule:
     confidence: float | None = None
     pca_confidence: float | None = None
     head_coverage: float | None = None
-    confidence_error: float | None = None
+    base_rate: float | None = None
+    confidence_low: float | None = None
+    confidence_high: float | None = None
+
+    @property
+    def gain(self) -> float | None:
+        """What the rule adds: the lower end of its confidence less the base rate of its conclusion."""
+        least = self.confidence if self.confidence_low is None else self.confidence_low
+        return None if least is None or self.base_rate is None else least - self.base_rate
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether the numbers are known to come from a sample."""
+        return self.confidence_low != self.confidence_high
 
     @property
     def numbers(self) -> dict[str, float]:

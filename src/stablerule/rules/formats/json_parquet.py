@@ -17,7 +17,7 @@ from stablerule.rules.formats.loading import (
     load_rule_frame,
     shorten_rule_text,
 )
-from stablerule.rules.scored import SCHEMA
+from stablerule.rules.scored import DROPPED, SCHEMA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,7 @@ def _check_json_rows(rows: object, path: Path) -> list[dict[str, Any]]:
             raise ReadError(
                 f"rule {number:,}: expected head_relation and body, found {shorten_rule_text(str(row))}.", path=path
             )
-        if unknown := row.keys() - SCHEMA.keys():
+        if unknown := row.keys() - SCHEMA.keys() - set(DROPPED):
             raise ReadError(f"rule {number:,}: unknown key {min(unknown)!r}; known: {', '.join(SCHEMA)}.", path=path)
     return rows
 

@@ -21,7 +21,7 @@ from stablerule.rules.formats.loading import (
     shorten_rule_text,
 )
 from stablerule.rules.rule import Rule
-from stablerule.rules.scored import NUMBERS, spell_rule_number
+from stablerule.rules.scored import DROPPED, NUMBERS, spell_rule_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ def parse_rule_line(text: str, path: Path, line: int) -> tuple[str, tuple[str, .
 
 def _read_rule_number_cell(cell: str, path: Path, line: int) -> tuple[str, float]:
     name, equals, value = cell.strip().partition("=")
-    if not equals or name not in NUMBERS:
+    if not equals or name not in (*NUMBERS, *DROPPED):
         expected = f"name=number with one of {', '.join(NUMBERS)}"
         raise ReadError(f"expected {expected} behind the rule, found {shorten_rule_text(cell)}.", path=path, line=line)
     return name, read_named_rule_number(name, value, path, line)
