@@ -43,7 +43,12 @@ def check_numbers(scored: ScoredRule, facts: set[tuple[str, str, str]]) -> None:
     assert (scored.support, scored.body_count) == (len(right), len(have))
     assert scored.confidence == pytest.approx(len(right) / (len(have) + PESSIMISM))
     assert scored.head_coverage == pytest.approx(len(right) / sum(r == rule.head_relation for _, r, _ in facts))
-    assert scored.confidence_error == 0
+    assert scored.confidence_low == scored.confidence_high == scored.confidence
+    partial = {x for x in have if any((h, r) == (x, rule.head_relation) for h, r, _ in facts)}
+    assert scored.pca_confidence == pytest.approx(len(right) / (len(partial) + PESSIMISM))
+    owners = {h: t == constant for h, r, t in facts if r == rule.head_relation}
+    owners |= {h: True for h, r, t in facts if r == rule.head_relation and t == constant}
+    assert scored.base_rate == pytest.approx(sum(owners.values()) / len(owners))
     assert (rule.head_relation, constant) != (rule.body[0], near)
     assert near is not None or rule.head_relation != rule.body[0]
 

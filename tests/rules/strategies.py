@@ -37,7 +37,9 @@ def scored_rules(rule: st.SearchStrategy[Rule]) -> st.SearchStrategy[list[Scored
         confidence=shares,
         pca_confidence=shares,
         head_coverage=shares,
-        confidence_error=shares,
+        base_rate=shares,
+        confidence_low=shares,
+        confidence_high=shares,
     )
     return st.lists(one, max_size=12, unique_by=lambda scored: scored.rule)
 

@@ -23,7 +23,7 @@ CHAIN = Rule("speaks", ("lives_in", "~language_of"))
 FIXED = Rule("speaks", ("lives_in",), ("French", "Paris"))
 SOME = RuleSet(
     [
-        (CHAIN, {"score": 0.1, "support": 8, "body_count": 11, "head_coverage": 1 / 3, "confidence_error": 0}),
+        (CHAIN, {"score": 0.1, "support": 8, "body_count": 11, "head_coverage": 1 / 3, "base_rate": 0.25}),
         (FIXED, {"support": 3, "body_count": 3, "pca_confidence": 3 / 8}),
         (Rule("~speaks", ("~lives_in",), ("Ann", None)), {"support": 1, "body_count": 4}),
     ]
@@ -140,7 +140,7 @@ def test_anyburl_lines_are_spelled_as_its_own(tmp_path: Path) -> None:
         "3\t3\t1.0\tspeaks(X,French) <= lives_in(X,Paris)",
         "4\t1\t0.25\tspeaks(Ann,Y) <= lives_in(A,Y)",
     ]
-    assert notes == ("AnyBURL's lines have no place for score, pca_confidence, head_coverage, confidence_error.",)
+    assert notes == ("AnyBURL's lines have no place for score, pca_confidence, head_coverage, base_rate.",)
     found = read_rules(path)
     assert found.notes == ()
     assert [(s.support, s.body_count, s.confidence) for s in found.rules] == [
@@ -261,7 +261,7 @@ def test_amie_lines_are_spelled_as_its_own(tmp_path: Path) -> None:
         "?c  lives_in  ?b   => Ann  speaks  ?b\t-1\t0.25\t-1\t1\t4\t-1\t-1",
         "?b  s  ?a   => ?a  taught  ?b\t-1\t0.5\t1\t5\t10\t5\t-2",
     ]
-    assert notes == ("AMIE's lines have no place for score, confidence_error.",)
+    assert notes == ("AMIE's lines have no place for score, base_rate.",)
     assert read_rules(path).rules.filter(kind="constants")[0].pca_confidence == 3 / 8
 
 

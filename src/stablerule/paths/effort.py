@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph, Stepped
     from stablerule.graph.triples import Ids, Offsets
 
-MOST_FACTS = 10_000  # of one relation that are looked at; of more, every second one, every third one, ...
-
-
 class Facts(NamedTuple):
-    """The facts of a graph by relation, inverses not counted."""
+    """The facts of a graph by relation, inverses not counted; `most` of each are looked at."""
 
     offsets: Offsets
     heads: Ids
     tails: Ids
+    most: int
 
 
 def count_relation_heads(graph: Graph) -> NDArray[np.int64]:
@@ -33,17 +31,19 @@ def count_relation_heads(graph: Graph) -> NDArray[np.int64]:
     return np.diff(first_blocks).astype(np.int64)
 
 
-def estimate_body_costs(graph: Graph, bodies: Ids) -> NDArray[np.float64]:
+def estimate_body_costs(graph: Graph, bodies: Ids, most_facts: int = 10_000) -> NDArray[np.float64]:
     """Estimate how many edges the last step of each body looks at, from all entities where the body begins.
 
     bodies: (U, L), filled with -1 at the end, sorted so that bodies that begin alike follow each other: the steps
     before the last are shared and cost less. Up to length 3 an entity is reached from each beginning once; longer
     bodies are enumerated, path by path. Degrees decide, and no chance: a sample whose size depends on its cost is not
     biased by it.
+
+    most_facts: of a relation with as many facts or more, every second one is looked at, every third one, ...
     """
     if not len(bodies):
         return np.zeros(0)
-    facts = Facts(graph.fact_offsets, graph.fact_heads, graph.fact_tails)
+    facts = Facts(graph.fact_offsets, graph.fact_heads, graph.fact_tails, most_facts)
     lengths, owners = (bodies >= 0).sum(1), count_relation_heads(graph)
     found: NDArray[np.float64] = _estimate_costs(graph.stepped, facts, graph.n_relations, bodies, lengths, owners)
     return found
@@ -67,7 +67,7 @@ def _take_step(
         after[reached[i]] = 0
     source = relation % relations
     low, high = facts.offsets[source], facts.offsets[source + 1]
-    stride, size = (high - low) // MOST_FACTS + 1, 0
+    stride, size = (high - low) // facts.most + 1, 0
     for fact in range(low, high, stride):
         here, there = facts.heads[fact], facts.tails[fact]
         if relation >= relations:
