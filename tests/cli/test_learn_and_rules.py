@@ -281,23 +281,55 @@ def test_ctrl_c_while_walking_ends_at_once(data: Path, tmp_path: Path, method: s
 
 def test_rules_for_people(model: Path) -> None:
     result = run("rules", model, "--top", "5", "--relation", "grandparent_of", "--sort", "confidence")
-    lines = result.stdout.splitlines()
-    assert lines[0] == "score  confidence  support  rule"
+    lines = [line for line in result.stdout.splitlines() if not line.startswith(" " * 20)]  # the rest is wrapped
+    assert lines[0].split() == ["gain", "confidence", "pca", "support", "rule"]
     assert len(lines) == 6
     numbers = [float(line.split()[1]) for line in lines[1:]]
     assert numbers == sorted(numbers, reverse=True)
-    assert all("grandparent_of(X, Y) <- " in line for line in lines[1:])
+    assert all("grandparent_of(X, Y) <-" in line for line in lines[1:])
     assert "5 of " in result.stderr
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    by_score = run("rules", model, "--sort", "score").stdout.splitlines()
+    assert by_score[0].split() == ["score", "confidence", "pca", "support", "rule"]
+
+
+@pytest.mark.parametrize("kind", ["chains", "constants"])
+def test_the_first_rules_add_most_a_few_of_each_relation(model: Path, kind: str) -> None:
+    found = load_model(model).rules.filter(kind=kind)  # type: ignore[arg-type]
+    plain_heads = [relation for relation in found.relations if not relation.startswith("~")]
+    best = found.filter(min_support=5, head_relation=plain_heads).top_per_relation(3, by="gain").top(20, by="gain")
+    lines = run("rules", model, "--kind", kind).stdout.splitlines()[1:]
+    heads = [line for line in lines if not line.startswith(" " * 20)]
+    assert [line.split()[0] for line in heads] == [f"{one.gain:.3f}" for one in best]
+    assert len("".join(lines).split("<-")) == len(best) + 1
+    assert "--per-relation 0 --min-support 0" in run("rules", model).stderr
+    everything = run("rules", model, "--per-relation", "0", "--min-support", "0", "--top", "0", "--kind", kind)
+    assert len(everything.stdout.split("<-")) == len(found.filter(head_relation=plain_heads)) + 1
+
+
+def test_a_rule_that_says_what_is_true_anyway_adds_nothing(tmp_path: Path) -> None:
+    rows = [(f"p{i}", "priority", "optional" if i else "required") for i in range(100)]
+    rows += [(f"p{i}", "section", f"s{i % 5}") for i in range(100)]
+    rows += [(f"p{i}", "language", f"l{i % 5}") for i in range(100)]
+    (tmp_path / "graph.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    run("learn", tmp_path / "graph.tsv", "-o", tmp_path / "m", "--method", "tabular", "--set", "walks=20000")
+    found = load_model(tmp_path / "m").rules
+    sure = found[[one.rule for one in found].index(Rule("priority", ("section", "~section", "priority")))]
+    assert (sure.confidence or 0) > 0.9
+    assert (sure.gain or 1) < 0.05
+    first = run("rules", tmp_path / "m").stdout.splitlines()[1]
+    assert " section(X, Y) <-" in first or " language(X, Y) <-" in first
 
 
 def test_one_rule_for_each_relation_and_inverses_only_on_request(model: Path) -> None:
-    plain = run("rules", model, "--per-relation", "1", "--top", "0").stdout.splitlines()[1:]
-    heads = [line.split()[3].split("(")[0] for line in plain]
-    assert len(heads) == len(set(heads)) > 5
-    assert all("(X, Y) <- " in line for line in plain)
-    both = run("rules", model, "--per-relation", "1", "--top", "0", "--inverse").stdout.splitlines()[1:]
-    assert len(both) > len(plain)
-    assert any("(Y, X) <- " in line for line in both)
+    def heads(*words: str) -> list[str]:
+        shown = run("rules", model, "--per-relation", "1", "--top", "0", *words).stdout
+        return [line.split(" <-")[0].split("  ")[-1] for line in shown.splitlines() if "<-" in line]
+
+    assert len(heads()) == len(set(heads())) > 5
+    assert all(head.endswith("(X, Y)") for head in heads())
+    assert len(heads("--inverse")) > len(heads())
+    assert any(head.endswith("(Y, X)") for head in heads("--inverse"))
     assert "rules for inverse relations are not shown" in run("rules", model).stderr
 
 
@@ -313,8 +345,9 @@ def test_rules_for_machines_load_again(model: Path, tmp_path: Path, name: str) -
 def test_rules_of_a_file_and_filters(model: Path, tmp_path: Path) -> None:
     (tmp_path / "peer.txt").write_text("20\t15\t0.75\tparent_of(X,Y) <= child_of(Y,X)\n")
     assert str(Rule("parent_of", ("~child_of",))) in run("rules", tmp_path / "peer.txt").stdout
-    lines = run("rules", tmp_path / "peer.txt").stdout.splitlines()
-    assert lines[1].split()[:3] == ["-", "0.600", "15"]
+    result = run("rules", tmp_path / "peer.txt")
+    assert result.stdout.splitlines()[1].split()[:3] == ["0.600", "-", "15"]
+    assert "they are sorted by confidence" in result.stderr
     assert "these rules have no score" in fails("rules", tmp_path / "peer.txt", "--sort", "score")
     found = json.loads(
         run("rules", model, "--format", "json", "--top", "0", "--max-length", "1", "--min-support", "3").stdout
@@ -333,7 +366,7 @@ def test_what_rules_refuses(model: Path, tmp_path: Path) -> None:
     assert "It has rules for 'child_in_law_of', " in fails("rules", model, "--relation", "zzz")
     assert "--format must be one of" in fails("rules", model, "--format", "xml")
     assert "--sort must be one of" in fails("rules", model, "--sort", "beauty")
-    assert "--per-relation must be at least 1" in fails("rules", model, "--per-relation", "0")
+    assert "--per-relation must be 0 or more" in fails("rules", model, "--per-relation", "-1")
     assert "--top must be 0 or more" in fails("rules", model, "--top", "-1")
     assert "no such folder" in fails("rules", tmp_path / "nowhere")
     assert "not the folder of a model" in fails("rules", tmp_path)

@@ -297,6 +297,19 @@ def test_a_table_with_other_columns_in_another_order(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rules.json", '{"format": 1, "rules": [{"head_relation": "r", "body": ["s"], "confidence_error": 0.1}]}'),
+        ("rules.txt", "r(X, Y) <- s(X, Y)\tconfidence_error=0.1\n"),
+        ("rules.tsv", "rule\tconfidence_error\nr(X, Y) <- s(X, Y)\t0.1\n"),
+    ],
+)
+def test_a_number_that_older_versions_wrote_is_left_out(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    assert list(read_rules(tmp_path / name).rules) == [ScoredRule(Rule("r", ("s",)))]
+
+
 def test_json_is_one_rule_a_line(tmp_path: Path) -> None:
     path = tmp_path / "rules.json"
     write_rules(RuleSet([(CHAIN, {"score": 0.5})]), path)

@@ -167,6 +167,39 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert RuleSet([(CHAIN, numbers)]) == RuleSet([(CHAIN, {"support": 3, "score": 0.5})])
 
 
+def test_gain_is_what_a_rule_adds_to_its_base_rate() -> None:
+    sure = ScoredRule(CHAIN, confidence=0.9, base_rate=0.85)
+    adds = ScoredRule(SHORT, confidence=0.6, base_rate=0.125, confidence_low=0.5, confidence_high=0.75)
+    bare = ScoredRule(FIXED, confidence=0.99)
+    rules = RuleSet([sure, adds, bare])
+    assert [scored.rule for scored in rules.sort("gain")] == [SHORT, CHAIN, FIXED]
+    assert adds.gain == 0.375
+    assert bare.gain is None
+    assert rules.top_per_relation(1, by="gain").relations == ("r", "~r")
+    assert list(rules.sort("gain").to_frame().columns) == list(SCHEMA)
+    assert rules.has("gain")
+    assert not RuleSet([bare]).has("gain")
+    assert not rules.has("support")
+    assert rules.diff(RuleSet([sure]), by="gain").both["change"].to_list() == [0]
+    assert (adds.is_estimate, sure.is_estimate) == (True, False)
+
+
+def test_a_notebook_shows_the_first_rules() -> None:
+    named = Rule("<b>r</b>", ("s",))
+    html = RuleSet([ScoredRule(named, support=3, score=0.5)])._repr_html_()
+    assert "&lt;b&gt;r&lt;/b&gt;(X, Y) &lt;- s(X, Y)" in html
+    assert "<b>" not in html
+    assert "<td>3</td>" in html
+    assert "more" not in html
+    assert "and 2 more" in RuleSet([Rule("r", (f"s{i}",)) for i in range(12)])._repr_html_()
+
+
+def test_a_number_that_older_versions_wrote_is_left_out() -> None:
+    frame = RuleSet([SHORT]).to_frame().drop("base_rate", "confidence_low", "confidence_high")
+    old = RuleSet.from_frame(frame.with_columns(confidence=0.5, confidence_error=0.0))
+    assert old[0] == ScoredRule(SHORT, confidence=0.5)
+
+
 def test_diff_says_it_in_one_line() -> None:
     one = RuleSet([(CHAIN, {"score": 0.5}), SHORT, FIXED])
     other = RuleSet([(CHAIN, {"score": 0.25}), SHORT])

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
 from stablerule.cli.output import note, print_message
+from stablerule.cli.rules_table import print_rules_table
 from stablerule.errors import OptionError, UnknownRelation, closest, listed, spell_count
 from stablerule.graph import INVERSE
 from stablerule.registry import load_model
 from stablerule.rules import RuleSet, read_rules
 from stablerule.rules.formats import FORMATS
+from stablerule.rules.ruleset import Kind
+from stablerule.rules.scored import GAIN
 
-SORTS = ("score", "confidence", "support", "pca_confidence", "head_coverage")
-KINDS = ("chains", "constants", "all")
+SORTS = (GAIN, "confidence", "score", "support", "pca_confidence", "head_coverage")
+KINDS = (*get_args(Kind), "all")
 PRINTABLE = tuple(name for name in FORMATS if name != "parquet")
+
+# What people see who ask for nothing else: rules that were right more than a few times, and some of each relation.
+ENOUGH_SUPPORT, A_FEW = 5, 3
 
 
 def rules(
     model: Annotated[Path, typer.Argument(help="The folder of a model, or a file of rules in a known format.")],
     relation: Annotated[str | None, typer.Option(help="Only rules for this relation; ~name is its inverse.")] = None,
     top: Annotated[int, typer.Option(help="How many; 0 prints all.")] = 20,
-    per_relation: Annotated[int | None, typer.Option(help="At most so many for each relation.")] = None,
+    per_relation: Annotated[
+        int | None, typer.Option(help=f"At most so many for each relation; 0 is no limit. [default in text: {A_FEW}]")
+    ] = None,
     inverse: Annotated[
         bool, typer.Option("--inverse", help="In text, show the rules for inverse relations as well.")
     ] = False,
@@ -32,47 +40,75 @@ def rules(
         str | None, typer.Option(help=f"One of {', '.join(KINDS)}; in text, chains where there are any.")
     ] = None,
     sort: Annotated[
-        str | None, typer.Option(help=f"By {', '.join(SORTS)}; score, or the next that the rules have.")
+        str | None,
+        typer.Option(
+            help=f"By {', '.join(SORTS)}; the first of them that the rules have. gain: confidence less how often the "
+            "conclusion would be true by chance."
+        ),
     ] = None,
     format: Annotated[str, typer.Option(help=f"One of {', '.join(PRINTABLE)}.")] = "text",  # noqa: A002
     max_length: Annotated[int | None, typer.Option(help="Only bodies up to this length.")] = None,
-    min_support: Annotated[float | None, typer.Option(help="Only rules with this much support.")] = None,
+    min_support: Annotated[
+        float | None, typer.Option(help=f"Only rules with this much support. [default in text: {ENOUGH_SUPPORT}]")
+    ] = None,
     min_confidence: Annotated[float | None, typer.Option(help="Only rules with this confidence.")] = None,
 ) -> None:
     """Print rules, the best first."""
-    if format not in PRINTABLE:
-        raise OptionError(f"--format must be one of {', '.join(PRINTABLE)}, got {format!r}.")
-    if sort is not None and sort not in SORTS:
-        raise OptionError(f"--sort must be one of {', '.join(SORTS)}, got {sort!r}.")
-    if kind is not None and kind not in KINDS:
-        raise OptionError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}.")
-    if top < 0:
-        raise OptionError(f"--top must be 0 or more, got {top}.")
-    if per_relation is not None and per_relation < 1:
-        raise OptionError(f"--per-relation must be at least 1, got {per_relation}.")
-    if max_length is not None and max_length < 1:
-        raise OptionError(f"--max-length must be at least 1, got {max_length}.")
-    found = _open(model)
-    sort = _sort_column(found, sort)
+    _check_choice("--format", format, PRINTABLE)
+    _check_choice("--sort", sort, SORTS)
+    _check_choice("--kind", kind, KINDS)
+    _check_least("--top", top, 0)
+    _check_least("--per-relation", per_relation, 0)
+    _check_least("--max-length", max_length, 1)
+    found, for_people = _open(model), format == "text"
+    by = _sort_column(found, sort)
     _check_relation(found, relation, model)
-    found = _of_kind(found, kind, for_people=format == "text")
-    if format == "text" and relation is None and not inverse:
+    found = _of_kind(found, kind, for_people=for_people)
+    if for_people and relation is None and not inverse:
         found = _without_inverses(found)
-    chosen = found.filter(
+    asked = found.filter(
         head_relation=relation, max_length=max_length, min_support=min_support, min_confidence=min_confidence
     )
-    if per_relation is not None:
-        chosen = chosen.top_per_relation(per_relation, by=sort)
-    chosen = chosen.sort(by=sort)
-    shown = chosen.top(top, by=sort) if top else chosen
-    if format == "text":
-        _print_for_people(shown)
+    chosen = _with_support(asked) if for_people and min_support is None else asked
+    if per_relation is None and for_people and relation is None and sort is None:
+        per_relation = A_FEW
+    if per_relation:
+        chosen = chosen.top_per_relation(per_relation, by=by)
+    chosen = chosen.sort(by=by)
+    shown = chosen.top(top, by=by) if top else chosen
+    if for_people:
+        print_rules_table(shown, by)
     else:
         _print_for_machines(shown, format)
     if not len(shown):
         print_message(f"No rules as asked for, of {spell_count(len(found), 'rule')}.")
-    elif len(shown) < len(chosen):
-        print_message(f"{len(shown):,} of {len(chosen):,} rules; --top 0 prints all.")
+    elif len(shown) < len(asked):
+        print_message(_say_how_to_see_more(shown, chosen, asked))
+
+
+def _check_choice(option: str, given: str | None, choices: tuple[str, ...]) -> None:
+    if given is not None and given not in choices:
+        raise OptionError(f"{option} must be one of {', '.join(choices)}, got {given!r}.")
+
+
+def _check_least(option: str, given: int | None, least: int) -> None:
+    if given is not None and given < least:
+        raise OptionError(f"{option} must be {least} or more, got {given}.")
+
+
+def _with_support(found: RuleSet) -> RuleSet:
+    """Leave out what was right a few times only, unless that is all there is, or the rules do not say."""
+    enough = found.filter(min_support=ENOUGH_SUPPORT)
+    return enough if len(enough) else found
+
+
+def _say_how_to_see_more(shown: RuleSet, chosen: RuleSet, asked: RuleSet) -> str:
+    more = f"{len(shown):,} of {len(asked):,} rules"
+    if len(shown) < len(chosen):
+        more += "; --top 0 prints more"
+    if len(chosen) < len(asked):
+        more += "; --per-relation 0 --min-support 0 limit nothing"
+    return f"{more}."
 
 
 def _check_relation(found: RuleSet, relation: str | None, model: Path) -> None:
@@ -82,14 +118,16 @@ def _check_relation(found: RuleSet, relation: str | None, model: Path) -> None:
 
 
 def _sort_column(found: RuleSet, asked: str | None) -> str:
-    """The number to sort by: as asked, or the first that the rules have; files of other tools have no scores."""
-    frame = found.to_frame()
-    present = [name for name in SORTS if frame[name].null_count() < len(frame)]
-    if asked is not None and asked not in present and len(frame):
+    """The number to sort by: as asked, or the first that the rules have; files of other tools have no base rates."""
+    present = [name for name in SORTS if found.has(name)]
+    if asked is not None and asked not in present and len(found):
         raise OptionError(
             f"--sort {asked}: these rules have no {asked}. They have {', '.join(present) or 'no numbers'}."
         )
-    return asked or next(iter(present), "score")
+    chosen = asked or next(iter(present), GAIN)
+    if asked is None and chosen != GAIN:
+        note(f"these rules have no base rate, which gain is measured against; they are sorted by {chosen}.")
+    return chosen
 
 
 def _of_kind(found: RuleSet, kind: str | None, *, for_people: bool) -> RuleSet:
@@ -113,29 +151,12 @@ def _without_inverses(found: RuleSet) -> RuleSet:
     return shown
 
 
-def _print_for_people(found: RuleSet) -> None:
-    """A line a rule, with the numbers that one looks at first."""
-    if len(found):
-        typer.echo("score  confidence  support  rule")
-    for one in found:
-        cells = (_rounded(one.score, 5), _rounded(one.confidence, 10), _whole(one.support, 7))
-        typer.echo(f"{'  '.join(cells)}  {one.rule}")
-
-
 def _print_for_machines(found: RuleSet, name: str) -> None:
     buffer = io.BytesIO()
     notes = FORMATS[name].write(found, buffer)
     typer.echo(buffer.getvalue().decode(), nl=False)
     for text in notes:
         note(text)
-
-
-def _rounded(number: float | None, width: int) -> str:
-    return ("-" if number is None else f"{number:.3f}").rjust(width)
-
-
-def _whole(number: float | None, width: int) -> str:
-    return ("-" if number is None else f"{number:,.0f}").rjust(width)
 
 
 def _open(path: Path) -> RuleSet:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph, Stepped
     from stablerule.graph.triples import Ids, Offsets
 
+
 class Facts(NamedTuple):
     """The facts of a graph by relation, inverses not counted; `most` of each are looked at."""
 

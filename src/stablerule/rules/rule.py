@@ -88,7 +88,13 @@ class Rule:
         tail, near = self.constants or ("", None)
         return self.head_relation, self.body, self.constants is not None, tail, near is not None, near or ""
 
-    def __str__(self) -> str:
+    @property
+    def atoms(self) -> list[str]:
+        """The text of each atom, the head first.
+
+        >>> Rule("speaks", ("born_in",), ("French", "Paris")).atoms
+        ["speaks(X, 'French')", "born_in(X, 'Paris')"]
+        """
         if self.constants is None:
             head = spell_atom(self.head_relation, "X", "Y")
             variables = ["X", *islice(name_variables(), self.length - 1), "Y"]
@@ -97,7 +103,11 @@ class Rule:
             head = spell_atom(self.head_relation, "X", quote_name(tail))
             variables = ["X", "A" if near is None else quote_name(near)]
         steps = zip(self.body, pairwise(variables), strict=True)
-        return f"{head} {ARROW} {', '.join(spell_atom(relation, *ends) for relation, ends in steps)}"
+        return [head, *(spell_atom(relation, *ends) for relation, ends in steps)]
+
+    def __str__(self) -> str:
+        head, *body = self.atoms
+        return f"{head} {ARROW} {', '.join(body)}"
 
     @classmethod
     def parse(cls, text: str) -> Rule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -13,6 +13,7 @@ import polars as pl
 from stablerule.errors import OptionError, ReadError, spell_count
 from stablerule.graph import INVERSE
 from stablerule.rules.difference import RuleDiff
+from stablerule.rules.html import SHOWN, spell_rules_as_html
 from stablerule.rules.rule import Rule
 from stablerule.rules.scored import DROPPED, GAIN, KEY, NUMBERS, PESSIMISM, SCHEMA, ScoredRule
 
@@ -90,6 +91,13 @@ confidence_high=None)
         """All rules as a table in their order: head_relation, body, constant, body_constant, then the numbers."""
         return self._frame.clone()
 
+    def has(self, number: str) -> bool:
+        """Whether any rule has this number; `gain` needs a confidence and a base rate."""
+        return number in self._with_gain().columns and self._with_gain()[number].count() > 0
+
+    def _with_gain(self) -> pl.DataFrame:
+        return self._frame.with_columns(measure_gain().alias(GAIN))
+
     @property
     def relations(self) -> tuple[str, ...]:
         """The head relations, sorted."""
@@ -158,7 +166,7 @@ confidence_high=None)
         >>> print(old.diff(new))
         1 only in this, 0 only in that, 1 in both; score changed for 1, by 0.25 at most
         """
-        here, there = (frame.with_columns(measure_gain().alias(GAIN)) for frame in (self._frame, other._frame))
+        here, there = self._with_gain(), other._with_gain()
         return RuleDiff.of(here, there, _choose_rule_number(by, here), lambda rows: self._from_checked(rows.drop(GAIN)))
 
     def describe(self) -> str:
@@ -208,6 +216,10 @@ confidence_high=None)
 
     def __repr__(self) -> str:
         return f"RuleSet({self._count_rules()})"
+
+    def _repr_html_(self) -> str:
+        """Show the first rules as a table, in a notebook."""
+        return spell_rules_as_html(self.describe(), islice(self, SHOWN), len(self) - SHOWN)
 
 
 def _make_scored_rule(entry: Entry) -> ScoredRule:
