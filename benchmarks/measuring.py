@@ -51,7 +51,7 @@ def count_plainly(graph: Graph, body: list[int], head: int) -> float:
     tails = [{x: set(graph.tails(x, r).tolist()) for x in set(graph.facts(r)[0].tolist())} for r in (*body, head)]
     support = pairs = 0
     for x in tails[0]:
-        ends = [((x,), x)]
+        ends: list[tuple[tuple[int, ...], int]] = [((x,), x)]
         for step in tails[: len(body) - 1]:
             ends = [((*path, y), y) for path, here in ends for y in step.get(here, ()) if y not in path]
         reached: set[int] = set()
