@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing as mp
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 
-from stablerule import Dataset, Graph, Triples, open_graph, save_graph
-from stablerule.errors import InputError, ReadError, WriteError
+from stablerule import Dataset, Graph, Triples
+from stablerule.errors import InputError
 from stablerule.graph import triples
 from tests.worlds import Fact, fact_lists, random_graph
 
@@ -146,94 +142,3 @@ def test_ids_beyond_the_vocabulary_are_refused() -> None:
         Graph.build(Triples(np.array([[7, 0, 1]])), words)
     with pytest.raises(InputError, match="relation id"):
         Graph.build(Triples(np.array([[0, -1, 1]])), words)
-
-
-def test_a_saved_graph_opens_as_the_same_graph(tmp_path: Path) -> None:
-    graph = random_graph(3)
-    save_graph(graph, tmp_path / "g")
-    opened = open_graph(tmp_path / "g")
-    for name, array in graph.arrays.items():
-        assert np.array_equal(array, opened.arrays[name])
-        assert isinstance(opened.arrays[name].base, np.memmap)
-    assert opened.vocabulary == graph.vocabulary
-    assert repr(opened) == repr(graph)
-
-
-def edges_of(folder: str) -> int:
-    return int(open_graph(folder).degrees.sum())
-
-
-@pytest.mark.slow
-def test_several_processes_open_one_graph(tmp_path: Path) -> None:
-    graph = random_graph(4)
-    save_graph(graph, tmp_path / "g")
-    with ProcessPoolExecutor(2, mp_context=mp.get_context("spawn")) as pool:
-        assert list(pool.map(edges_of, [str(tmp_path / "g")] * 2)) == [2 * graph.n_facts] * 2
-
-
-def test_a_foreign_damaged_or_future_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ReadError, match="not a saved graph"):
-        open_graph(tmp_path)
-    save_graph(random_graph(5), tmp_path / "g")
-    index = tmp_path / "g" / "graph.json"
-    good = index.read_text()
-    index.write_text(good.replace('"format": 1', '"format": 99'))
-    with pytest.raises(ReadError, match="newer version"):
-        open_graph(tmp_path / "g")
-    index.write_text(good)
-    array = tmp_path / "g" / "edge_tails.npy"
-    array.write_bytes(array.read_bytes()[:-8])
-    with pytest.raises(ReadError, match="damaged"):
-        open_graph(tmp_path / "g")
-
-
-def shorter(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return array[:-1]
-
-
-def as_floats(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return array.astype(float)
-
-
-def as_a_table(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return array.reshape(1, -1)
-
-
-@pytest.mark.parametrize("name", ["edge_tails", "offsets", "fact_offsets"])
-@pytest.mark.parametrize("change", [shorter, as_floats, as_a_table])
-def test_arrays_of_another_length_or_type_are_refused(
-    tmp_path: Path, name: str, change: Callable[[Any], np.ndarray[Any, Any]]
-) -> None:
-    graph = random_graph(5)
-    save_graph(graph, tmp_path / "g")
-    np.save(tmp_path / "g" / f"{name}.npy", change(graph.arrays[name]))
-    with pytest.raises(ReadError, match=rf"damaged one \({name} (has|holds)"):
-        open_graph(tmp_path / "g")
-
-
-def test_arrays_and_names_of_two_graphs_are_refused(tmp_path: Path) -> None:
-    save_graph(random_graph(5), tmp_path / "g")
-    save_graph(random_graph(5, entities=11), tmp_path / "h")
-    (tmp_path / "h" / "entities.arrow").replace(tmp_path / "g" / "entities.arrow")
-    with pytest.raises(ReadError, match="do not fit together"):
-        open_graph(tmp_path / "g")
-
-
-@pytest.mark.parametrize(("file", "keep"), [("entities.arrow", 0.5), ("relations.arrow", 0), ("offsets.npy", 0)])
-def test_truncated_files_are_refused(tmp_path: Path, file: str, keep: float) -> None:
-    save_graph(random_graph(5), tmp_path / "g")
-    path = tmp_path / "g" / file
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(keep * len(whole))])
-    with pytest.raises(ReadError, match="damaged"):
-        open_graph(tmp_path / "g")
-
-
-def test_only_a_saved_graph_is_overwritten(tmp_path: Path) -> None:
-    folder = tmp_path / "g"
-    save_graph(random_graph(5), folder)
-    save_graph(random_graph(6), folder, overwrite=True)
-    (folder / "notes.txt").write_text("mine")
-    with pytest.raises(WriteError, match="not replaced: 'notes.txt'"):
-        save_graph(random_graph(5), folder, overwrite=True)
-    assert (folder / "notes.txt").read_text() == "mine"

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stablerule.errors import InputError, ReadError
+from stablerule.errors import InputError
 from stablerule.graph.steps import Steps, build_graph_steps
 from stablerule.graph.triples import Ids, Offsets, Packing, Triples, read_only, sort_triples
-from stablerule.graph.vocabulary import TABLES, Vocabulary
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
-FORMAT = 1
-INDEX = "graph.json"
+    from stablerule.graph.vocabulary import Vocabulary
 
 
 class Adjacency(NamedTuple):
@@ -65,8 +60,8 @@ class Graph:
     ============== ========= ===== ====================================================================
 
     That is 40 bytes a fact and 8 an entity, whatever the number of relations. Compiled kernels take the arrays as
-    they are; `open` maps them from disk, so that several processes share one copy. The methods check the ids that they
-    are given, the kernels don't.
+    they are; `open_graph` maps them from disk, so that several processes share one copy. The methods check the ids that
+    they are given, the kernels don't.
 
     >>> from stablerule.graph import Dataset
     >>> graph = Dataset.from_names("tiny", train=[("a", "likes", "b"), ("b", "likes", "c"), ("a", "knows", "b")]).graph
@@ -222,71 +217,9 @@ class Graph:
         found: NDArray[np.bool_] = keys[at] == asked
         return found
 
-    def write_into(self, folder: Path) -> None:
-        """Write the arrays into an existing folder, one .npy each; `io.save_graph` makes the folder safely."""
-        for name, array in self.arrays.items():
-            np.save(folder / f"{name}.npy", array)
-        self.vocabulary.write_into(folder)
-        index = {"format": FORMAT, "name": self.name, "arrays": {n: len(a) for n, a in self.arrays.items()}}
-        (folder / INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
-
-    @classmethod
-    def open(cls, folder: Path) -> Graph:
-        """Map what `write_into` wrote into memory.
-
-        The arrays are not copied, and processes share their pages; the names are read by each process for itself.
-        """
-        try:
-            index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-            if index["format"] > FORMAT:
-                raise ReadError(
-                    f"written by a newer version (format {index['format']}, this one reads up to {FORMAT}). "
-                    "Upgrade with: pip install -U stablerule",
-                    path=folder,
-                )
-            arrays = {n: np.asarray(np.load(folder / f"{n}.npy", mmap_mode="r")) for n in DTYPES}
-            graph = cls(vocabulary=Vocabulary.load(folder), name=str(index["name"]), **arrays)
-            _check_graph_arrays(graph, index["arrays"])
-        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-            raise ReadError(f"not a saved graph, or a damaged one ({error}). Save it again.", path=folder) from error
-        return graph
-
     def __repr__(self) -> str:
         counts = f"{self.n_entities:,} entities, {self.n_relations:,} relations, {self.n_facts:,} facts"
         return f"Graph({self.name!r}, {counts})"
-
-
-# What kernels are compiled for, and what a file must hold.
-DTYPES = {
-    "offsets": np.int64,
-    "edge_relations": np.int32,
-    "edge_tails": np.int32,
-    "link_tails": np.int32,
-    "link_relations": np.int32,
-    "fact_offsets": np.int64,
-    "fact_heads": np.int32,
-    "fact_tails": np.int32,
-}
-FILES = frozenset({INDEX, *(f"{name}.npy" for name in DTYPES), *(f"{name}.arrow" for name in TABLES)})
-
-
-def _check_graph_arrays(graph: Graph, lengths: dict[str, int]) -> None:
-    """Refuse arrays of another type or length: a kernel would read beyond their end."""
-    for name, array in graph.arrays.items():
-        if array.dtype != DTYPES[name] or array.ndim != 1:
-            raise ValueError(f"{name} holds {array.dtype} in {array.ndim} dimensions")
-        if len(array) != lengths[name]:
-            raise ValueError(f"{name} has {len(array):,} values instead of {lengths[name]:,}")
-    facts, edges = graph.n_facts, 2 * graph.n_facts
-    fit = (
-        len(graph.offsets) == graph.n_entities + 1
-        and len(graph.fact_offsets) == graph.n_relations + 1
-        and {len(a) for n, a in graph.arrays.items() if n.startswith(("edge", "link"))} == {edges}
-        and len(graph.fact_tails) == facts == graph.fact_offsets[-1]
-        and graph.offsets[-1] == edges
-    )
-    if not fit:
-        raise ValueError("its arrays and names do not fit together")
 
 
 def _turn_inverse_triples(triples: Triples, relations: int) -> Triples:

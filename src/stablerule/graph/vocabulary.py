@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from stablerule.errors import InputError, ReadError, UnknownEntity, UnknownRelation, listed
+from stablerule.errors import InputError, UnknownEntity, UnknownRelation, listed
 from stablerule.graph.names import Names
 from stablerule.graph.triples import Triples, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     Rename = Callable[[pl.Series], pl.Series]
 
 INVERSE = "~"
-TABLES = ("entities", "relations", "sources")
 
 
 def inverse_of(relation: str) -> str:
@@ -149,27 +147,6 @@ class Vocabulary:
             digest.update(names.table.str.len_bytes().to_numpy().astype("<u4").tobytes())
             digest.update("".join(names).encode())
         return digest
-
-    def write_into(self, folder: Path) -> None:
-        """Write one Arrow file per table into an existing folder."""
-        for part in TABLES:
-            getattr(self, part).table.to_frame().write_ipc(folder / f"{part}.arrow", compression="uncompressed")
-
-    @classmethod
-    def load(cls, folder: Path) -> Vocabulary:
-        """Read what `write_into` wrote, into the memory of this process."""
-        return cls(*(_load_vocabulary_table(folder / f"{part}.arrow") for part in TABLES))
-
-
-def _load_vocabulary_table(path: Path) -> Names:
-    try:
-        table = pl.read_ipc(path)["name"]
-        if table.dtype != pl.String or table.null_count() or not table.is_sorted():
-            raise ReadError("expected sorted names in it. Save it again.", path=path)
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ReadError(f"damaged or not the names of a graph ({reason}). Save it again.", path=path) from error
-    return Names.from_sorted(table)
 
 
 def _check_vocabulary_name(name: object, what: str) -> str:

@@ -20,6 +20,7 @@ from stablerule.io.frames import is_pandas_frame, read_frame, read_pandas, read_
 from stablerule.io.options import Columns, ReadOptions
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
 from stablerule.io.rdf import BlankNodes, RdfReader, Shortening
+from stablerule.io.saved_graph import read_graph_folder
 from stablerule.io.tables import TableReader
 
 if TYPE_CHECKING:
@@ -79,8 +80,11 @@ def read_streams(streams: Mapping[str, tuple[str, IO[bytes]]], *, name: str) -> 
 
 
 def open_graph(folder: str | PathLike[str]) -> Graph:
-    """Map a saved graph into memory, and share its pages with other processes; each reads the names for itself."""
-    return Graph.open(Path(folder))
+    """Map a saved graph into memory, and share its pages with other processes; each reads the names for itself.
+
+    Every file is held against its checksum and every value checked, since compiled code walks along them.
+    """
+    return read_graph_folder(Path(folder))
 
 
 def _find_split_sources(source: Source) -> tuple[dict[str, Source], str, list[str]]:

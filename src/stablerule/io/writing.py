@@ -9,7 +9,6 @@ import polars as pl
 
 from stablerule.errors import InputError, MissingExtra, OptionError, WriteError
 from stablerule.graph import Dataset, Graph
-from stablerule.graph.graph import FILES, INDEX
 from stablerule.io.atomic import OwnFolder, folder_beside, write_beside
 from stablerule.io.columns import find_known_header
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
@@ -18,6 +17,7 @@ from stablerule.io.options import EXTRA, ReadOptions
 from stablerule.io.rdf import DEFAULT_GRAPH, Shortening, write_rdf
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
 from stablerule.io.reading import find_split_of_file
+from stablerule.io.saved_graph import FILES, INDEX, write_graph_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +82,7 @@ def write_dataset(
 def save_graph(graph: Graph, folder: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write a graph as a folder of arrays, whole or not at all. Only a saved graph is overwritten."""
     with folder_beside(Path(folder), overwrite=overwrite, replaces=SAVED_GRAPH) as temporary:
-        graph.write_into(temporary)
+        write_graph_files(graph, temporary)
 
 
 def to_pandas(frame: pl.DataFrame) -> Any:

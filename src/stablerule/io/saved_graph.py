@@ -1,0 +1,123 @@
+"""A graph as a folder: its arrays as .npy, its names as Arrow, and an index with the checksums of all of them."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from stablerule.errors import InputError, ReadError
+from stablerule.graph import Graph, Names, Vocabulary
+from stablerule.graph.soundness import DTYPES, array_lengths, find_unsound_array
+from stablerule.io.checked_folder import CheckedFolder, sum_files
+from stablerule.io.files import shorten_file_error
+from stablerule.io.frames import POLARS_ERRORS
+from stablerule.io.records import make_record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+FORMAT = 2
+INDEX = "graph.json"
+TABLES = ("entities", "relations", "sources")
+NAME_FILES = tuple(f"{table}.arrow" for table in TABLES)
+ARRAY_FILES = tuple(f"{name}.npy" for name in DTYPES)
+FILES = frozenset({INDEX, *NAME_FILES, *ARRAY_FILES})
+AGAIN = "Save it again."
+
+
+@dataclass(frozen=True)
+class GraphIndex:
+    """What the index of a saved graph says. Format 1 had neither checksums nor a hash of the facts."""
+
+    format: int
+    name: str
+    arrays: dict[str, int]
+    checksums: dict[str, str] = field(default_factory=dict)
+    sha256: str | None = None
+
+
+def write_graph_files(graph: Graph, folder: Path) -> None:
+    """Write a graph into an existing folder; `save_graph` makes the folder safely."""
+    for name, array in graph.arrays.items():
+        np.save(folder / f"{name}.npy", array.astype(array.dtype.newbyteorder("<"), copy=False))
+    write_names(graph.vocabulary, folder)
+    lengths = {name: len(array) for name, array in graph.arrays.items()}
+    sums = sum_files(folder, (*NAME_FILES, *ARRAY_FILES))
+    index = GraphIndex(FORMAT, graph.name, lengths, sums, graph.sha256)
+    (folder / INDEX).write_text(json.dumps(asdict(index), indent=2) + "\n", encoding="utf-8")
+
+
+def read_graph_folder(folder: Path, cure: str = AGAIN) -> Graph:
+    """Map a saved graph into memory, when every file and every value of it is as it must be.
+
+    The arrays are not copied, and processes share their pages; the names are read by each process for itself.
+    """
+    files = CheckedFolder(folder, cure)
+    if not (folder / INDEX).exists():
+        raise ReadError(f"not a saved graph: there is no {INDEX} in it.", path=folder)
+    index = read_index(files)
+    files = files.with_checksums(index.checksums)
+    words = read_names(files)
+    entities, relations = len(words.entities), len(words.relations)
+    lengths = array_lengths(entities, relations, index.arrays.get("fact_heads", 0))
+    if index.arrays != lengths:
+        raise files.damaged(INDEX, f"field 'arrays' and the names do not fit together ({entities:,} entities)")
+    arrays = {name: files.map_array(f"{name}.npy", kind, (lengths[name],)) for name, kind in DTYPES.items()}
+    unsound = find_unsound_array(arrays, entities, relations)
+    if unsound is not None:
+        raise files.damaged(f"{unsound[0]}.npy", f"its values {unsound[1]}, and do not")
+    graph = Graph(vocabulary=words, name=index.name, **arrays)
+    if index.sha256 is not None and index.checksums:
+        vars(graph)["sha256"] = index.sha256  # of files that are as they were; it takes a second for millions of facts
+    return graph
+
+
+def read_index(files: CheckedFolder) -> GraphIndex:
+    """Read the index of a saved graph; one of a later version is an error that says so."""
+    found = files.read_json(INDEX)
+    check_format(found, FORMAT, files.path)
+    return make_record(GraphIndex, found, files.path / INDEX)
+
+
+def check_format(found: Any, newest: int, path: Path, by: str = "a newer version") -> None:
+    """Refuse what was written by a later version, before anything else in it can look wrong."""
+    written = found.get("format") if isinstance(found, dict) else None
+    if isinstance(written, int) and written > newest:
+        raise ReadError(
+            f"written by {by} in format {written}; this version reads up to {newest}. "
+            "Upgrade with: pip install -U stablerule",
+            path=path,
+        )
+
+
+def write_names(words: Vocabulary, folder: Path) -> None:
+    """Write the names of a vocabulary into an existing folder, one Arrow file for each table."""
+    for table in TABLES:
+        getattr(words, table).table.to_frame().write_ipc(folder / f"{table}.arrow", compression="uncompressed")
+
+
+def read_names(files: CheckedFolder) -> Vocabulary:
+    """Read what `write_names` wrote, into the memory of this process."""
+    tables = [_read_name_table(files, name) for name in NAME_FILES]
+    try:
+        return Vocabulary(*tables)
+    except InputError as error:
+        raise files.damaged("relations.arrow", str(error)) from error
+
+
+def _read_name_table(files: CheckedFolder, name: str) -> Names:
+    raw = files.read_bytes(name)
+    try:
+        table = pl.read_ipc(io.BytesIO(raw))["name"]
+        sound = table.dtype == pl.String and not table.null_count() and bool((table[1:] > table[:-1]).all())
+    except (OSError, *POLARS_ERRORS) as error:
+        raise files.damaged(name, f"it holds no names ({shorten_file_error(error)})") from error
+    if not sound:
+        raise files.damaged(name, "its names must be sorted, each there once")
+    return Names.from_sorted(table)
