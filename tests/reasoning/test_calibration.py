@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Tabular, Triples, households, load_model
-from stablerule.errors import OptionError
+from stablerule.errors import ReadError
+from stablerule.io.records import make_record
 from stablerule.reasoning import calibration as module
 from stablerule.reasoning.calibration import Calibration, Curve, calibrate, judge
 from stablerule.reasoning.choosing import split_valid
@@ -225,16 +226,18 @@ def test_skill_is_more_than_chance() -> None:
     assert not module._beats_the_mean(np.empty(0), some.take(np.empty(0, np.int64)))
 
 
+def reread(kept: dict[str, Any]) -> Calibration:
+    return make_record(Calibration, json.loads(json.dumps(kept)), Path("learned.json"))
+
+
 def test_a_damaged_curve_is_refused() -> None:
     good = Calibration({"*": Curve((0.0, 1.0), (0.0, 0.5)), "r": None}, 40, 100, {})
-    assert Calibration.from_json(json.loads(json.dumps(good.to_json()))) == good
+    assert reread(good.to_json()) == good
     assert np.isnan(good.probability("r", np.ones(2))).all()
     for scores, probabilities in (([0, 1], [0.5, 0.2]), ([1, 0], [0, 1]), ([0], [1.5]), ([], []), ([0, 1], [1])):
         damaged = good.to_json() | {"curves": {"*": {"scores": scores, "probabilities": probabilities}}}
-        with pytest.raises(OptionError, match="no curve"):
-            Calibration.from_json(damaged)
-    assert Calibration.from_json(None) is None
-    assert Calibration.from_json({"none_because": "too few"}) is None
+        with pytest.raises(ReadError, match=r"field 'curves\.\*' makes no sense: this is no curve"):
+            reread(damaged)
 
 
 def test_judging_against_a_plain_sum() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Tabular, Triples, households, load_model, newsroom
-from stablerule.errors import OptionError
+from stablerule.errors import OptionError, ReadError
+from stablerule.io.records import make_record
 from stablerule.reasoning import RuleReasoner
 from stablerule.reasoning import choosing as module
 from stablerule.reasoning.choosing import Queries, choose_aggregation, split_valid
@@ -27,7 +29,7 @@ from stablerule.reasoning.evidence_weights import (
 from stablerule.reasoning.learned import Choice
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.evidence import COLUMNS
-from stablerule.reasoning.scoring.score import AGGREGATIONS, Aggregation
+from stablerule.reasoning.scoring.score import AGGREGATIONS, Aggregation, AggregationRecord
 from stablerule.reasoning.scoring.theory import By, Encoded, encode_rules
 from tests.worlds import random_graph
 
@@ -178,8 +180,9 @@ def test_chains_have_no_weights_of_their_own_where_all_rules_are_chains(world: D
 def test_a_model_from_before_there_were_weights_for_chains_is_read(model: Tabular) -> None:
     kept = choice_of(model).aggregation.to_json()
     del kept["chain_weights"]
-    assert Aggregation.from_json(kept) == replace(choice_of(model).aggregation, chain_weights={})
-    assert Aggregation.from_json(kept).without_constants() == Aggregation.from_json(kept)
+    read = reread(kept)
+    assert read == replace(choice_of(model).aggregation, chain_weights={})
+    assert read.without_constants() == read
 
 
 @pytest.mark.parametrize("asked", ["auto", "learned"])
@@ -237,11 +240,20 @@ def test_relations_with_their_own_way_are_ranked_by_it() -> None:
     np.testing.assert_array_equal(mixed, np.where(queries.relations == queries.relations[0], other, usual))
 
 
+def reread(kept: dict[str, Any]) -> Aggregation:
+    return make_record(AggregationRecord, json.loads(json.dumps(kept)), Path("learned.json")).aggregation
+
+
 def test_an_aggregation_reads_back_what_it_wrote() -> None:
-    way = Aggregation("learned", top=0, relations={"r": "count"}, weights={"*": (0.1,) * len(COLUMNS), "r": (1 / 3,)})
-    assert Aggregation.from_json(way.to_json()) == way
-    with pytest.raises(OptionError, match="for other evidence"):
-        Aggregation.from_json({**way.to_json(), "columns": ["something"]})
+    weights = {"*": (0.1,) * len(COLUMNS), "r": (1 / 3,) * len(COLUMNS)}
+    way = Aggregation("learned", top=0, relations={"r": "count"}, weights=weights)
+    assert reread(way.to_json()) == way
+    with pytest.raises(ReadError, match="for other evidence"):
+        reread({**way.to_json(), "columns": ["something"]})
+    few = {"*": [0.0]}  # a kernel would read beyond their end
+    for name, wrong, said in (("max_plus", {"r": [0.0] * len(COLUMNS)}, "must stand at"), ("learned", few, "must be")):
+        with pytest.raises(ReadError, match=said):
+            reread({**way.to_json(), "name": name, "relations": {}, "weights": wrong})
     with pytest.raises(OptionError, match="Closest: 'noisy_or'"):
         Aggregation("noisyor")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="has no weights yet"):

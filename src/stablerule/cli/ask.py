@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stablerule.cli.model_graph import DataOption, ModelArgument, ModelOnGraph, open_model
+from stablerule.cli.model_graph import GraphOption, ModelArgument, ModelOnGraph, open_model
 from stablerule.cli.output import check_file, note, plain, print_json, print_message, visible
 from stablerule.cli.queries import answer_all, read_queries, write_answers
 from stablerule.errors import OptionError, WriteError
@@ -65,7 +65,7 @@ def ask(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="With --queries: the file for the table of answers.")
     ] = None,
-    data: DataOption = None,
+    graph: GraphOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of -o if there is one.")] = False,
 ) -> None:
@@ -80,13 +80,13 @@ def ask(
                 raise OptionError(f"--queries asks what the file says, as a table with tabs: leave {option} out.")
         if output is not None:
             _check_place(output, overwrite=overwrite)
-        _answer_file(model, data, queries, output, top, new=new, candidates=candidates)
+        _answer_file(model, graph, queries, output, top, new=new, candidates=candidates)
         return
     if head is None or relation is None:
         raise OptionError("Say what to ask: HEAD and RELATION, or a file of queries with --queries FILE.")
     if output is not None or overwrite:
         raise OptionError("-o is for the answers to a file of queries; those to one query are printed.")
-    opened = open_model(model, data)
+    opened = open_model(model, graph)
     asked = inverse_of(relation) if inverse else relation
     answers = _answers(opened, head, asked, top, new=new, candidates=candidates, explain=explain)
     if json:
@@ -140,10 +140,10 @@ def _print_for_people(answers: list[RankedAnswer]) -> None:
 
 
 def _answer_file(
-    model: Path, data: str | None, queries: Path, output: Path | None, top: int, *, new: bool, candidates: str
+    model: Path, graph: str | None, queries: Path, output: Path | None, top: int, *, new: bool, candidates: str
 ) -> None:
     """Answer query after query; a file is written whole or not at all."""
-    opened = open_model(model, data)
+    opened = open_model(model, graph)
     found = answer_all(opened, read_queries(queries, opened.graph.vocabulary), top, new=new, candidates=candidates)
     if output is None:
         asked, without = write_answers(opened, found, lambda text: typer.echo(text, nl=False))

@@ -11,7 +11,7 @@ import polars as pl
 import typer
 
 from stablerule.cli.complete_files import BASE, FORMATS, Parts, Writer, check_names, format_of, is_iri, writer
-from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
+from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model
 from stablerule.cli.output import note, options_as_typed, plain, print_message
 from stablerule.errors import OptionError, spell_count
 from stablerule.io import write_beside
@@ -44,7 +44,7 @@ def complete(
     domain: Annotated[
         str, typer.Option(help="Heads: 'observed', those that have some fact of the relation; or 'all'.")
     ] = "observed",
-    data: DataOption = None,
+    graph: GraphOption = None,
     base: Annotated[str, typer.Option(help="For .nt: what stands before names that are no IRIs.")] = BASE,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run to the same file was killed.")] = False,
@@ -58,7 +58,7 @@ def complete(
     parts = Parts(output)
     if not parts.check_place(overwrite=overwrite, resume=resume) and resume:
         print_message(f"No {plain(str(parts.folder))}: beginning at the beginning.")
-    opened = open_model(model, data)
+    opened = open_model(model, graph)
     check_names(opened.graph.vocabulary, output)
     calibration = opened.model.calibration_for(opened.graph)
     with options_as_typed():

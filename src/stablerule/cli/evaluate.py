@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stablerule.cli.grouping import HELP, grouping_for, print_shift
+from stablerule.cli.model_graph import own_dataset
 from stablerule.cli.output import (
     STDOUT,
     check_file,
@@ -22,7 +23,7 @@ from stablerule.cli.output import (
     write_json,
 )
 from stablerule.cli.reading import takes_data
-from stablerule.errors import OptionError
+from stablerule.errors import InputError, OptionError
 from stablerule.evaluation import evaluate as judge
 from stablerule.evaluation.evaluate import GRAPHS
 from stablerule.evaluation.metrics import METRICS
@@ -47,14 +48,14 @@ HEADINGS = ("MRR", "Hits@1", "Hits@3", "Hits@10")
 @takes_data
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")],
-    dataset: Dataset,
+    dataset: Dataset | None = None,
     split: Annotated[
         str, typer.Option(help=f"The facts to ask about: {', '.join(SPLITS)}. (To cut a single file: --shares.)")
     ] = "test",
     ties: Annotated[
         str, typer.Option(help=f"Rank among equal scores: {', '.join(FORMS)}. A claim uses realistic.")
     ] = "realistic",
-    graph: Annotated[str, typer.Option(help=f"The facts to answer from: {' or '.join(GRAPHS)}.")] = "train",
+    answer_from: Annotated[str, typer.Option(help=f"The facts to answer from: {' or '.join(GRAPHS)}.")] = "train",
     groups: Annotated[str | None, typer.Option(metavar="GROUPS", help=HELP)] = None,
     per_relation: Annotated[bool, typer.Option("--per-relation", help="Show every relation, not the worst.")] = False,
     json: Annotated[
@@ -65,23 +66,26 @@ def evaluate(
 ) -> None:
     """Rank the right answers of all queries, from both ends, and say how well they stand."""
     form = check_ties(ties, "--ties")
-    for option, value, choices in (("--split", split, SPLITS), ("--graph", graph, GRAPHS)):
+    for option, value, choices in (("--split", split, SPLITS), ("--answer-from", answer_from, GRAPHS)):
         if value not in choices:
             raise OptionError(f"{option} must be one of {', '.join(choices)}, got {value!r}.")
     if json is not None and json != STDOUT:
         check_file(json, "--json")
     judged = load_model(model)
+    if dataset is None:
+        dataset = own_dataset(judged, model)
+        _check_own_split(dataset, split, model)
     _say_other_data(judged, dataset)
     asked = dataset.split(split)
     # Without facts there is nothing to group, and the evaluator says so.
     grouping = None if groups is None or not len(asked) else grouping_for(groups, dataset, asked, seed)
     for text in grouping.notes if grouping else ():
         note(text)
-    found = judge(judged, dataset, split=split, graph=graph, groups=grouping, seed=seed)  # type: ignore[arg-type]
+    found = judge(judged, dataset, split=split, graph=answer_from, groups=grouping, seed=seed)  # type: ignore[arg-type]
     if found.in_graph:
         note(
-            f"{found.in_graph:,} of the {found.n // 2:,} facts asked about stand in the graph that answers ({graph}): "
-            "their figures say little about new facts."
+            f"{found.in_graph:,} of the {found.n // 2:,} facts asked about stand in the graph that answers "
+            f"({answer_from}): their figures say little about new facts."
         )
     if json is not None:
         result = found.to_json(form) | ({"grouping": grouping.to_json()} if grouping else {})
@@ -93,6 +97,16 @@ def evaluate(
     if grouping:
         _print_groups(found, form)
         print_shift(grouping)
+
+
+def _check_own_split(dataset: Dataset, split: str, model: Path) -> None:
+    """Say what else there is to ask about, where a model's folder has no facts in a split."""
+    if not len(dataset.split(split)):
+        others = [name for name in ("test", "valid") if len(dataset.split(name))]
+        cure = f"--split {others[0]}, or " if others else ""
+        raise InputError(
+            f"{model}: the data in it has no facts in {split}. Pass {cure}the facts to ask about, as DATA."
+        )
 
 
 def _say_other_data(model: Reasoner, dataset: Dataset) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
+from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model
 from stablerule.cli.output import print_json, visible
 from stablerule.errors import OptionError, spell_count
 from stablerule.reasoning.answers import number, say_facts
@@ -22,14 +22,14 @@ def explain(
     head: Annotated[str, typer.Argument(metavar="HEAD", help="An entity.")],
     relation: Annotated[str, typer.Argument(metavar="RELATION", help="A relation; ~name is its inverse.")],
     tail: Annotated[str, typer.Argument(metavar="TAIL", help="The answer to look at.")],
-    data: DataOption = None,
+    graph: GraphOption = None,
     top: Annotated[int, typer.Option(help="How many rules to show; 0 shows all.")] = 5,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Say which rules lead to an answer, by which facts; or why it is not the first, or none."""
     if top < 0:
         raise OptionError(f"--top must be 0 or more, got {top}.")
-    opened = open_model(model, data)
+    opened = open_model(model, graph)
     reasons = opened.model.explain((head, relation, tail), graph=opened.graph)
     asked = encode_triples([(head, relation, tail)], opened.graph.vocabulary)
     doubt = why_not(opened.search, *asked, known=opened.known)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -12,21 +11,22 @@ import typer
 from stablerule.cli.output import note
 from stablerule.datasets import open_dataset
 from stablerule.datasets.catalog import CATALOG
-from stablerule.errors import InputError, StableRuleError
-from stablerule.graph import Dataset, Graph
+from stablerule.errors import InputError
 from stablerule.registry import load_model
 
 if TYPE_CHECKING:
+    from stablerule.graph import Dataset, Graph
     from stablerule.reasoning import DataMark, Reasoner
     from stablerule.reasoning.rule_searcher import RuleSearcher
     from stablerule.reasoning.searcher import Searcher
 
 ModelArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")]
-DataOption: TypeAlias = Annotated[
+GraphOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
+        "--graph",
         metavar="DATA",
-        help="The graph to look in, if not the one that the model learned from. A file is read as that one was.",
+        help="Another graph to look in than the one in the model's folder. A file is read as that one was.",
     ),
 ]
 
@@ -53,37 +53,48 @@ class ModelOnGraph:
         """The model's rules, ready for the graph; an error for a model that has none."""
         return self.model.rule_searcher(self.graph)
 
-    @cached_property
+    @property
     def known(self) -> Graph:
         """The facts of all splits."""
-        return Graph.build(self.dataset.everything, self.dataset.vocabulary, self.dataset.name)
+        return self.dataset.known
 
     def split_with(self, head: int, relation: int, tail: int) -> str | None:
         """Name the split that has a fact, if any has it."""
+        if tail in self.graph.tails(head, relation):
+            return "train"
         n = self.graph.n_relations
         fact = (head, relation, tail) if relation < n else (tail, relation - n, head)
-        for name, part in self.dataset.splits.items():
-            if ((part.heads == fact[0]) & (part.relations == fact[1]) & (part.tails == fact[2])).any():
+        for name in ("valid", "test"):
+            if (self.dataset.split(name).rows == fact).all(axis=1).any():
                 return name
         return None
 
 
-def open_model(folder: Path, data: str | None) -> ModelOnGraph:
-    """Take up a model with its graph: the one at `data`, or where it says that it learned."""
+def open_model(folder: Path, graph: str | None) -> ModelOnGraph:
+    """Load a model with a graph: the one in its folder, or the one that the user names."""
     model = load_model(folder)
+    if graph is None:
+        return ModelOnGraph(model, own_dataset(model, folder))
     mark = model.data_
-    found = ModelOnGraph(model, _where_it_learned(model, folder) if data is None else _elsewhere(data, mark))
+    found = ModelOnGraph(model, _elsewhere(graph, mark))
     if mark.sha256 != found.graph.sha256:
         note(
             f"the model learned from {mark.name!r} ({mark.facts:,} facts), which is not the train of "
             f"{found.dataset.name!r} ({found.graph.n_facts:,} facts). Its rules are used on the latter."
         )
-        if data is None and "split" in mark.reading:
-            note(
-                f"{mark.source} has changed, so train, valid and test were drawn from it again: facts that were in "
-                "test then may now be among those that answer."
-            )
     return found
+
+
+def own_dataset(model: Reasoner, folder: Path) -> Dataset:
+    """Return the dataset in a model's folder. Where else it may be is only said: no path of a folder is opened."""
+    if model.dataset_ is not None:
+        return model.dataset_
+    mark = model.data_
+    source = "" if mark.source is None else f", then at {mark.source!r}"
+    raise InputError(
+        f"{folder}: there is no graph in it (it learned from {mark.name!r}, {mark.facts:,} facts{source}). "
+        "Pass one with --graph: a name of the catalog, a folder or a file."
+    )
 
 
 def _elsewhere(data: str, mark: DataMark) -> Dataset:
@@ -95,15 +106,3 @@ def _elsewhere(data: str, mark: DataMark) -> Dataset:
         whole = {name: value for name, value in mark.reading.items() if name not in ("split", "seed")}
         return open_dataset(data, **whole)
     return dataset
-
-
-def _where_it_learned(model: Reasoner, folder: Path) -> Dataset:
-    mark = model.data_
-    learned = f"{folder}: it learned from {mark.name!r} ({mark.facts:,} facts)"
-    cure = "Pass the graph with --data: a name of the catalog, a folder or a file."
-    if mark.source is None:
-        raise InputError(f"{learned}, and does not say where that is. {cure}")
-    try:
-        return open_dataset(mark.source, **mark.reading)
-    except StableRuleError as error:
-        raise InputError(f"{learned}, which can't be opened any more ({str(error).rstrip('.')}). {cure}") from error

@@ -67,24 +67,34 @@ def takes_data(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument DATA and all reading options; it gets the open dataset as `dataset`.
 
     A command that looks at its own options first takes `open_data` instead, which opens it. Its own arguments stand
-    before or behind DATA, as they do around that one. Where it has an option `--split`, which names a part of the data,
-    the shares of a single file are `--shares`.
+    before or behind DATA, as they do around that one. Where `dataset` is None by default, DATA may be left out. Where
+    it has an option `--split`, which names a part of the data, the shares of a single file are `--shares`.
     """
     reading = inspect.signature(reading_options, eval_str=True).parameters
     hints = get_type_hints(command, include_extras=True)
     own = inspect.signature(command).parameters
     names = {name: OTHER_NAMES[name] if name in own else name for name in reading}
     later = "open_data" in own
+    may_be_missing = "dataset" in own and own["dataset"].default is None
 
     @wraps(command)
     def with_dataset(**arguments: Any) -> None:
         asked = reading_options(**{name: arguments.pop(shown) for name, shown in names.items()})
-        if later:
+        if may_be_missing and asked["data"] is None:
+            if len(asked) > 1:
+                raise OptionError(f"The options that say how DATA is read ({', '.join(list(asked)[1:])}) need DATA.")
+            command(**arguments)
+        elif later:
             command(open_data=partial(open_dataset, **asked), **arguments)
         else:
             command(dataset=open_dataset(**asked), **arguments)
 
     data, *options = (p.replace(name=names[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in reading.values())
+    if may_be_missing:
+        optional = typer.Argument(
+            metavar="DATA", help="A dataset of the catalog, a folder, or a file. [the model's own]"
+        )
+        data = data.replace(annotation=Annotated[str | None, optional], default=None)
     together = [
         data
         if p.name in ("dataset", "open_data")

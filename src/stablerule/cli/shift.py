@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.model_graph import DataOption, ModelArgument, open_model
+from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model
 from stablerule.cli.output import (
     STDOUT,
     check_file,
@@ -63,7 +63,7 @@ def shift(
     reference: Annotated[
         str | None, typer.Option(help="What the model was judged on: test or valid. Test, if there is one.")
     ] = None,
-    data: DataOption = None,
+    graph: GraphOption = None,
     seed: Annotated[int, typer.Option(help="Seed of everything that is resampled.")] = 0,
 ) -> None:
     """Compare queries with those that the model was judged on, and say how well it will do."""
@@ -73,7 +73,7 @@ def shift(
             raise OptionError("-o must be a file; --json - prints the report for machines.")
         need_jinja()
     _check_options(seed, reference, {"-o": output, "--json": json})
-    opened = open_model(model, data)
+    opened = open_model(model, graph)
     if not isinstance(opened.model, RuleReasoner):
         raise InputError(
             f"{model}: a shift report looks at the rules that answer, and {opened.model.method} does not answer by "

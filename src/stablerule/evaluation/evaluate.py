@@ -79,9 +79,8 @@ def evaluate(
         raise InputError(f"Dataset {dataset.name!r} has nothing in {split}: there is nothing to evaluate on.")
     asked, names = _drop_repeated_queries(asked, names)
     queries = _ask_both_directions(asked, dataset)
-    known = Graph.build(dataset.everything, dataset.vocabulary, f"{dataset.name}, all splits")
     began = time.perf_counter()
-    ranks = _rank_evaluated_queries(model, queries, answering, known)
+    ranks = _rank_evaluated_queries(model, queries, answering, dataset.known)
     seconds = time.perf_counter() - began
     return Evaluation(
         queries=queries,

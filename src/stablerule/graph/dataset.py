@@ -68,10 +68,30 @@ class Dataset:
         final_train, final_valid, final_test = (renumbering.apply(part) for part in parts)
         return cls(name, vocabulary, final_train, final_valid, final_test)
 
+    @classmethod
+    def of_graph(cls, graph: Graph, valid: Triples | None = None, test: Triples | None = None, **more: Any) -> Dataset:
+        """Make a dataset around a graph that is there already; its facts are those of train.
+
+        >>> tiny = Dataset.from_names("tiny", train=[("Paris", "capital_of", "France")])
+        >>> Dataset.of_graph(tiny.graph)
+        Dataset('tiny', 2 entities, 1 relations, train 1, valid 0, test 0)
+        """
+        none = Triples.empty()
+        made = cls(graph.name, graph.vocabulary, graph.triples, valid or none, test or none, **more)
+        vars(made)["graph"] = graph
+        return made
+
     @cached_property
     def graph(self) -> Graph:
         """The graph of the training facts, which is what a model may see."""
         return Graph.build(self.train, self.vocabulary, self.name)
+
+    @cached_property
+    def known(self) -> Graph:
+        """The graph of the facts of all splits: whatever is in it is no news."""
+        if not len(self.valid) and not len(self.test):
+            return self.graph
+        return Graph.build(self.everything, self.vocabulary, f"{self.name}, all splits")
 
     @property
     def splits(self) -> dict[str, Triples]:

@@ -1,7 +1,7 @@
 """Whether the arrays of a graph are what `Graph.build` would have made: kernels walk along them without a look.
 
-One pass, a second for ten million facts: every offset and id is in its range, every run is sorted and without repetition,
-and both lists of edges hold each fact and its inverse, which sums of hashes tell.
+One pass, a second for ten million facts: every offset and id is in its range, every run is sorted and without
+repetition, and both lists of edges hold each fact and its inverse, which sums of hashes tell.
 """
 
 from __future__ import annotations

@@ -11,13 +11,13 @@ import stat
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from stablerule.errors import ReadError
 from stablerule.io.files import make_read_error
-from stablerule.io.records import parse_json
+from stablerule.io.records import make_record, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+T = TypeVar("T")
 NPY_MAGIC = b"\x93NUMPY\x01\x00"  # what np.save writes for plain arrays: its format 1.0
 BLOCK = 1 << 22
 # Not every system has all of these.
@@ -58,6 +59,13 @@ class CheckedFolder:
         raw = self.read_bytes(name)
         try:
             return parse_json(raw, self.path / name)
+        except ReadError as error:
+            raise self.damaged(name, error.problem) from error
+
+    def make_record(self, kind: type[T], value: Any, name: str) -> T:
+        """Make a value of a dataclass from what a JSON file holds; the error names the file and the field."""
+        try:
+            return make_record(kind, value, self.path / name)
         except ReadError as error:
             raise self.damaged(name, error.problem) from error
 

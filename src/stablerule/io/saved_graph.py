@@ -16,7 +16,6 @@ from stablerule.graph.soundness import DTYPES, array_lengths, find_unsound_array
 from stablerule.io.checked_folder import CheckedFolder, sum_files
 from stablerule.io.files import shorten_file_error
 from stablerule.io.frames import POLARS_ERRORS
-from stablerule.io.records import make_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,7 +81,7 @@ def read_index(files: CheckedFolder) -> GraphIndex:
     """Read the index of a saved graph; one of a later version is an error that says so."""
     found = files.read_json(INDEX)
     check_format(found, FORMAT, files.path)
-    return make_record(GraphIndex, found, files.path / INDEX)
+    return files.make_record(GraphIndex, found, INDEX)
 
 
 def check_format(found: Any, newest: int, path: Path, by: str = "a newer version") -> None:

@@ -16,7 +16,7 @@ from stablerule.rules.measuring import measure_rules
 from stablerule.rules.scored import NUMBERS
 
 if TYPE_CHECKING:
-    from stablerule.graph import Graph, Triples
+    from stablerule.graph import Dataset, Graph, Triples
     from stablerule.reasoning.learned import Learned, Lesson
 
 MEASURED = tuple(name for name in NUMBERS if name != "score")
@@ -59,7 +59,7 @@ class GivenRules(RuleReasoner):
 
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,

@@ -68,7 +68,7 @@ class RuleNetwork(nn.Module):
 
     `selector="argmax"` is the paper's choice of a pair, which leaves the scorer of pairs without a gradient;
     "straight-through" makes the same choice and gives the scorer the gradient of its softmax.
-    Starting values come from `generator` alone; `.double()` and `.to(device)` work as for any module.
+    Starting values come from `generator` alone, if there is one; `.double()` and `.to(device)` work as for any module.
 
     >>> network = RuleNetwork(relation_count=3, size=8, generator=torch.Generator().manual_seed(0))
     >>> Z, logits = network(torch.tensor([[0, 1, 5], [2, 2, 4]]))
@@ -82,7 +82,7 @@ class RuleNetwork(nn.Module):
         size: int,
         *,
         selector: Selector = "straight-through",
-        generator: torch.Generator,
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
         if relation_count < 1 or size < 1:

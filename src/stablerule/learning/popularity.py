@@ -12,7 +12,7 @@ from stablerule.reasoning.score_searcher import ScoreSearcher
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stablerule.graph import Graph, Triples
+    from stablerule.graph import Dataset, Graph, Triples
 
 
 class Popularity(Reasoner):
@@ -32,7 +32,7 @@ class Popularity(Reasoner):
 
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,

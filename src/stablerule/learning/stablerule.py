@@ -8,14 +8,13 @@ from stablerule.errors import InputError, MissingExtra
 from stablerule.learning.fitting import fit_stablerule
 from stablerule.learning.options import OLD_NAMES, Decorrelation, Mining, Training, paper_options
 from stablerule.learning.plan import plan_stablerule
-from stablerule.reasoning.model_folder import NETWORK
 from stablerule.reasoning.reasoner import RuleReasoner
 from stablerule.samples import check_walk_lengths
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stablerule.graph import Graph, Triples
+    from stablerule.graph import Dataset, Graph, Triples
     from stablerule.learning.network import RuleNetwork
     from stablerule.learning.plan import Plan
 
@@ -85,7 +84,7 @@ class StableRule(RuleReasoner):
 
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,
@@ -119,20 +118,19 @@ class StableRule(RuleReasoner):
         tensors = self._tensors()
         if tensors is None:
             raise InputError("This StableRule has no network: there was nothing to learn from.")
-        size, selector = self.training.size, self.training.selector
-        network = RuleNetwork(self.data_.relations, size, selector=selector, generator=torch.Generator())
-        network.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
+        with torch.device("meta"):  # no starting values, which would be replaced at once
+            network = RuleNetwork(self.data_.relations, self.training.size, selector=self.training.selector)
+        if self.saved_ is not None:
+            shapes = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+            self.saved_.check_tensors(tensors, shapes)
+        given = {name: torch.tensor(array) for name, array in tensors.items()}
+        network.load_state_dict(given, assign=True)
         return network
 
     def _tensors(self) -> dict[str, Any] | None:
         if self.learned_.network is not None:
             return dict(self.learned_.network)
-        saved = None if self.folder_ is None else self.folder_ / NETWORK
-        if saved is None or not saved.is_file():
-            return None
-        from safetensors.numpy import load_file  # noqa: PLC0415  # a loaded model that looks at its network
-
-        return dict(load_file(saved))
+        return None if self.saved_ is None else self.saved_.read_tensors()
 
     def _check_options(self) -> None:
         super()._check_options()

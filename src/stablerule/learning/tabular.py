@@ -11,7 +11,7 @@ from stablerule.reasoning.reasoner import RuleReasoner
 from stablerule.samples import check_walk_lengths
 
 if TYPE_CHECKING:
-    from stablerule.graph import Graph, Triples
+    from stablerule.graph import Dataset, Graph, Triples
 
 
 class Tabular(RuleReasoner):
@@ -57,7 +57,7 @@ class Tabular(RuleReasoner):
 
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,

@@ -20,6 +20,7 @@ say nothing, and are not kept.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping  # noqa: TC003  # read at run time, by `make_record`
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,8 +32,6 @@ from stablerule.reasoning.queries import candidate_limits
 from stablerule.reasoning.scoring.score import ELSEWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from stablerule.graph.triples import Ids
@@ -59,6 +58,11 @@ class Curve:
 
     scores: tuple[float, ...]
     probabilities: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        rising = all(np.all(np.diff(values) >= 0) for values in (self.scores, (0, *self.probabilities, 1)))
+        if not self.scores or len(self.scores) != len(self.probabilities) or not rising:
+            raise OptionError("this is no curve that rises from 0 to 1 at most")
 
     def at(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Read the curve at many scores."""
@@ -98,29 +102,13 @@ class Calibration:
         return np.full(given.shape, np.nan) if curve is None else curve.at(given)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values that `from_json` reads back."""
+        """Return plain values, from which `make_record` makes the same."""
         return {
             "positives": self.positives,
             "queries": self.queries,
             "reliability": dict(self.reliability),
             "curves": {name: curve and asdict(curve) for name, curve in self.curves.items()},
         }
-
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any] | None) -> Calibration | None:
-        """Take up what `to_json` gave; None where there is no calibration, but only the reason for that."""
-        if kept is None or "curves" not in kept:
-            return None
-        curves = {name: curve and _read_curve(name, curve) for name, curve in kept["curves"].items()}
-        return cls(curves, kept["positives"], kept["queries"], kept["reliability"])
-
-
-def _read_curve(name: str, kept: Mapping[str, Any]) -> Curve:
-    scores, probabilities = tuple(map(float, kept["scores"])), tuple(map(float, kept["probabilities"]))
-    rising = all(np.all(np.diff(values) >= 0) for values in (scores, probabilities, (0, *probabilities, 1)))
-    if not scores or len(scores) != len(probabilities) or not rising:
-        raise OptionError(f"the calibration of {name!r} is no curve that rises from 0 to 1 at most")
-    return Curve(scores, probabilities)
 
 
 def calibrate(

@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from stablerule.errors import InputError
+from stablerule.graph import Dataset
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.reasoning.budget import Budget, check_minutes
-from stablerule.reasoning.calibration import Calibration
+from stablerule.reasoning.calibration import Calibration  # noqa: TC001  # read at run time, by `make_record`
 from stablerule.reasoning.queries import check_graph
-from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.score import Aggregation, AggregationRecord  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,26 +27,38 @@ if TYPE_CHECKING:
 class Lesson:
     """What a learner learns from, and how long it may take.
 
-    valid: facts that are not in the graph, None without any. examples: the facts of the graph that may serve as
-    examples; `some_serve` says whether the caller limited them.
+    dataset: whose facts of train are the graph. Those of test are known to be true, and nothing learns from them.
+    examples: the facts of the graph that may serve as examples; `some_serve` says whether the caller limited them.
     """
 
-    graph: Graph
-    valid: Triples | None
+    dataset: Dataset
     examples: ExampleFacts
     some_serve: bool
     budget: Budget
 
     @classmethod
-    def prepare(cls, graph: Graph, valid: Triples | None, examples: Triples | None, minutes: float | None) -> Lesson:
+    def prepare(
+        cls, given: Graph | Dataset, valid: Triples | None, examples: Triples | None, minutes: float | None
+    ) -> Lesson:
         """Check the arguments of `fit`. The budget begins to run."""
-        if not check_graph(graph).n_facts:
-            raise InputError(f"Graph {graph.name!r} has no facts to learn from.")
+        if isinstance(given, Dataset) and valid is not None:
+            raise InputError("Argument 'valid' is part of the dataset. Pass fit(dataset), or fit(graph, valid).")
+        data = given if isinstance(given, Dataset) else Dataset.of_graph(check_graph(given), valid)
+        if not data.graph.n_facts:
+            raise InputError(f"Graph {data.name!r} has no facts to learn from.")
         if minutes is not None:
             check_minutes(minutes)
-        serving = ExampleFacts.of(graph, examples)
-        judged = valid if valid is not None and len(valid) else None
-        return cls(graph, judged, serving, examples is not None, Budget(minutes))
+        return cls(data, ExampleFacts.of(data.graph, examples), examples is not None, Budget(minutes))
+
+    @property
+    def graph(self) -> Graph:
+        """The graph to learn from."""
+        return self.dataset.graph
+
+    @property
+    def valid(self) -> Triples | None:
+        """Facts that are not in the graph, to choose by; None without any."""
+        return self.dataset.valid if len(self.dataset.valid) else None
 
 
 @dataclass(frozen=True)
@@ -62,14 +75,6 @@ class Choice:
     def fixed(cls, aggregation: Aggregation, why: str) -> Choice:
         """Return what is no choice: nothing was tried."""
         return cls(aggregation, (), 0, 0, f"nothing: {why}")
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any], aggregation: Aggregation) -> Choice:
-        """Read what `to_json` gave; nothing at all is what a method saved that chose nothing."""
-        if not saved:
-            return cls.fixed(aggregation, "the method has one way")
-        judged, fitted = saved["judged_queries"], saved["fitted_queries"]
-        return cls(aggregation, tuple(saved["tried"]), judged, fitted, saved["chosen_on"])
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -138,7 +143,7 @@ class Learned:
         return self.ended_by == "interrupt"
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values that `from_json` reads back; rules and network have files of their own."""
+        """Return plain values that `LearnedRecord` reads back; rules and network have files of their own."""
         found: dict[str, Any] = {
             "samples": self.samples,
             "bodies": self.bodies,
@@ -154,26 +159,6 @@ class Learned:
             found["calibration"] = {"none_because": why} if isinstance(why, str) else why.to_json()
         return found
 
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any], rules: RuleSet | None) -> Self:
-        """Read what `to_json` gave, with the rules that belong to it."""
-        aggregation, calibration, course = (saved.get(name) for name in ("aggregation", "calibration", "course"))
-        choice = None
-        if aggregation is not None:
-            choice = Choice.from_json(saved.get("choice", {}), Aggregation.from_json(aggregation))
-        known: Calibration | str | None = None
-        if calibration is not None:
-            known = calibration.get("none_because") or Calibration.from_json(calibration)
-        return cls(
-            rules=rules,
-            choice=choice,
-            calibration=known,
-            course=None if course is None else Course(**course),
-            notes=tuple(saved.get("notes", ())),
-            cut_short=bool(saved.get("cut_short")),
-            **{name: saved.get(name) for name in ("samples", "bodies", "examples")},
-        )
-
     def with_rules(self, rules: RuleSet) -> Self:
         """Return the same with other rules."""
         return replace(self, rules=rules)
@@ -182,3 +167,55 @@ class Learned:
         """Return the same with another aggregation."""
         choice = Choice.fixed(aggregation, "somebody set it") if self.choice is None else self.choice
         return replace(self, choice=replace(choice, aggregation=aggregation))
+
+
+@dataclass(frozen=True)
+class ChoiceRecord:
+    """What `Choice.to_json` gives; nothing at all is what a method saved that chose nothing."""
+
+    tried: list[dict[str, Any]] = field(default_factory=list)
+    judged_queries: int = 0
+    fitted_queries: int = 0
+    chosen_on: str = "nothing: the method has one way"
+
+
+@dataclass(frozen=True)
+class NoCalibration:
+    """Why there are no probabilities."""
+
+    none_because: str
+
+
+@dataclass(frozen=True)
+class LearnedRecord:
+    """What `Learned.to_json` gives: the declared types are what a file must hold."""
+
+    samples: int | None = None
+    bodies: int | None = None
+    examples: int | None = None
+    course: Course | None = None
+    notes: list[str] = field(default_factory=list)
+    cut_short: bool = False
+    aggregation: AggregationRecord | None = None
+    choice: ChoiceRecord = field(default_factory=ChoiceRecord)
+    calibration: Calibration | NoCalibration | None = None
+
+    def learned(self, rules: RuleSet | None) -> Learned:
+        """Return what was saved, with the rules that belong to it."""
+        choice, chosen = None, self.choice
+        if self.aggregation is not None:
+            how = self.aggregation.aggregation
+            tried = tuple(chosen.tried)
+            choice = Choice(how, tried, chosen.judged_queries, chosen.fitted_queries, chosen.chosen_on)
+        why = self.calibration
+        return Learned(
+            rules=rules,
+            choice=choice,
+            calibration=why.none_because if isinstance(why, NoCalibration) else why,
+            samples=self.samples,
+            bodies=self.bodies,
+            examples=self.examples,
+            course=self.course,
+            notes=tuple(self.notes),
+            cut_short=self.cut_short,
+        )

@@ -1,37 +1,76 @@
-"""A model on disk: rules as Parquet, options as JSON, tensors as safetensors, names as Arrow. Never a pickle."""
+"""A model on disk: rules as Parquet, options as JSON, tensors as safetensors, names as Arrow, the graph as .npy.
+
+`model.json` is the index: what the model is, and a checksum of every other file. Nothing in the folder is a path that
+is opened, and nothing is a pickle. Each JSON file is read by the declared types of a dataclass, see `io.records`.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
 
 from stablerule.errors import ReadError
-from stablerule.graph import Vocabulary
+from stablerule.graph import Dataset, Graph, Triples, Vocabulary
 from stablerule.io import folder_beside
-from stablerule.io.atomic import read_umask
-from stablerule.reasoning.learned import Course, Learned
+from stablerule.io.checked_folder import CheckedFolder, sum_files
+from stablerule.io.files import shorten_file_error
+from stablerule.io.frames import POLARS_ERRORS
+from stablerule.io.saved_graph import (
+    INDEX,
+    check_format,
+    read_graph_folder,
+    read_names,
+    write_graph_files,
+    write_names,
+)
+from stablerule.io.tensors import check_tensors, read_tensors, write_tensors
+from stablerule.reasoning.learned import Course, Learned, LearnedRecord
 from stablerule.rules import RuleSet
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-FORMAT = 2
-ABOUT, RULES, NETWORK = "model.json", "rules.parquet", "network.safetensors"
+    from numpy.typing import NDArray
+
+FORMAT = 3
+ABOUT, LEARNED, RULES, NETWORK = "model.json", "learned.json", "rules.parquet", "network.safetensors"
+HELD_OUT = ("valid", "test")  # the splits that are not in the graph; rows of ids in NAME.npy
 PACKAGES = ("stablerule", "numpy", "numba", "polars", "torch")
+CURE = "Learn it again."
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The options of `read_dataset` that a model remembers, so that another file is read as its own was."""
+
+    columns: list[str | int] | dict[str, str | int] | None = None
+    header: bool | None = None
+    separator: str | None = None
+    comment: str | None = None
+    encoding: str | None = None
+    literals: Literal["drop", "keep"] | None = None
+    prefixes: dict[str, str] | None = None
+    base: str | None = None
+    name: str | None = None
+    split: list[float] | None = None
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
 class DataMark:
     """Which graph a model learned from.
 
-    `source` is what the user called it, a name of the catalog or a path; `reading` how it was read, as the options of
-    `read_dataset`.
+    `source` is what the user called it, a name of the catalog or a path: text for people, which nothing opens.
+    `reading` is how it was read, as the options of `read_dataset`.
     """
 
     name: str
@@ -44,8 +83,37 @@ class DataMark:
 
 
 @dataclass(frozen=True)
+class KeptData:
+    """What stands in the folder beside the graph: facts of valid and test, and the prefixes of RDF names."""
+
+    valid: int
+    test: int
+    prefixes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class About:
+    """What `model.json` says. rules: how many; kept: None where the graph was left out.
+
+    Formats 1 and 2 had neither a graph nor checksums, and named the source of the data to open it again.
+    """
+
+    format: int
+    method: str
+    options: dict[str, Any]
+    data: DataMark
+    versions: dict[str, str]
+    rules: int | None = None
+    kept: KeptData | None = None
+    checksums: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class SavedModel:
-    """What stands in a model's folder; `folder` leads to what is only read when it is needed."""
+    """What stands in a model's folder; `files` leads to what is only read when it is needed.
+
+    dataset: the graph that the model answers on and the other facts that are known; None where it was left out.
+    """
 
     method: str
     options: dict[str, Any]
@@ -53,76 +121,131 @@ class SavedModel:
     vocabulary: Vocabulary
     learned: Learned
     versions: dict[str, str] = field(default_factory=dict)
-    folder: Path | None = None
+    dataset: Dataset | None = None
+    files: CheckedFolder | None = None
 
-    def write(self, folder: Path, *, overwrite: bool = False, tensors: dict[str, Any] | None = None) -> None:
+    def write(self, folder: Path, *, overwrite: bool = False, tensors: Mapping[str, Any] | None = None) -> None:
         """Write the folder, whole or not at all."""
-        rules = self.learned.rules
-        about = {
-            "format": FORMAT,
-            "method": self.method,
-            "options": self.options,
-            "data": asdict(self.data),
-            "versions": installed_versions(),
-            "rules": None if rules is None else len(rules),
-        }
         with folder_beside(folder, overwrite=overwrite) as temporary:
-            (temporary / "learned.json").write_text(_json(self.learned.to_json()), encoding="utf-8")
-            if rules is not None:
-                rules.to_frame().write_parquet(temporary / RULES)
-            self.vocabulary.write_into(temporary)
-            if tensors:
-                from safetensors.numpy import save_file  # noqa: PLC0415  # only learners that have tensors need it
+            self._write_files(temporary, tensors)
+            about = About(
+                format=FORMAT,
+                method=self.method,
+                options=self.options,
+                data=self.data,
+                versions=installed_versions(),
+                rules=None if self.learned.rules is None else len(self.learned.rules),
+                kept=None if self.dataset is None else _kept(self.dataset),
+                checksums=sum_files(temporary, os.listdir(temporary)),
+            )
+            _write_json(asdict(about), temporary / ABOUT)
 
-                save_file(tensors, temporary / NETWORK)
-                os.chmod(temporary / NETWORK, 0o666 & ~read_umask())  # it makes private files, unlike all others
-                about["network_bytes"] = (temporary / NETWORK).stat().st_size
-            (temporary / ABOUT).write_text(_json(about), encoding="utf-8")
+    def _write_files(self, folder: Path, tensors: Mapping[str, Any] | None) -> None:
+        _write_json(self.learned.to_json(), folder / LEARNED)
+        if self.learned.rules is not None:
+            self.learned.rules.to_frame().write_parquet(folder / RULES)
+        if self.dataset is None:
+            write_names(self.vocabulary, folder)
+        else:
+            write_graph_files(self.dataset.graph, folder)
+            for name in HELD_OUT:
+                np.save(folder / f"{name}.npy", self.dataset.split(name).rows.astype("<i4", copy=False))
+        if tensors:
+            write_tensors(tensors, folder / NETWORK)
+
+    def read_tensors(self) -> dict[str, NDArray[Any]] | None:
+        """Return the tensors that stand in the folder, None where there are none."""
+        if self.files is None or not os.path.lexists(self.files.path / NETWORK):
+            return None
+        return read_tensors(self.files, NETWORK)
+
+    def check_tensors(self, tensors: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Refuse tensors of the folder that a network does not have, by name or by shape."""
+        if self.files is not None:
+            check_tensors(tensors, shapes, self.files, NETWORK)
 
 
 def read_model_folder(folder: Path) -> SavedModel:
     """Read a model's folder; one that is truncated, foreign or from the future is an error that says so."""
-    about_path = folder / ABOUT
-    if not about_path.is_file():
+    files = CheckedFolder(folder, CURE)
+    if not (folder / ABOUT).exists():
         raise ReadError(_no_model(folder), path=folder)
+    about = _read_about(files)
+    files = files.with_checksums(about.checksums)
+    learned = _read_learned(files, about)
+    if about.kept is None:
+        words, dataset = read_names(files), None
+    else:
+        dataset = _read_dataset(files, about)
+        words = dataset.vocabulary
+    sizes = len(words.entities), len(words.relations)
+    if sizes != (about.data.entities, about.data.relations):
+        raise files.damaged(ABOUT, f"field 'data' is about other names: there are {sizes[0]:,} and {sizes[1]:,}")
+    return SavedModel(about.method, about.options, about.data, words, learned, about.versions, dataset, files)
+
+
+def _read_about(files: CheckedFolder) -> About:
+    found = files.read_json(ABOUT)
+    newer = found.get("versions") if isinstance(found, dict) else None
+    by = newer.get("stablerule", "?") if isinstance(newer, dict) else "?"
+    check_format(found, FORMAT, files.path, by=f"stablerule {by}")
+    about = files.make_record(About, found, ABOUT)
+    reading = files.make_record(Reading, about.data.reading, ABOUT)
+    given = {f.name: getattr(reading, f.name) for f in fields(reading) if f.name in about.data.reading}
+    return replace(about, data=replace(about.data, reading=given))
+
+
+def _read_learned(files: CheckedFolder, about: About) -> Learned:
+    rules = None if about.rules is None else _read_rules(files, about.rules)
+    found = files.read_json(LEARNED)
+    if about.format == 1 and isinstance(found, dict):
+        found = _from_first_format(found)
+    return files.make_record(LearnedRecord, found, LEARNED).learned(rules)
+
+
+def _read_rules(files: CheckedFolder, count: int) -> RuleSet:
+    raw = files.read_bytes(RULES)
     try:
-        about = json.loads(about_path.read_text(encoding="utf-8"))
-        if about["format"] > FORMAT:
-            newer = about.get("versions", {}).get("stablerule", "?")
-            raise ReadError(
-                f"written by stablerule {newer} in format {about['format']}; "
-                f"this version reads up to {FORMAT}. Upgrade with: pip install -U stablerule",
-                path=folder,
-            )
-        rules = None if about["rules"] is None else RuleSet.from_frame(pl.read_parquet(folder / RULES))
-        if rules is not None and len(rules) != about["rules"]:
-            raise ValueError(f"{len(rules):,} rules instead of {about['rules']:,}")
-        if "network_bytes" in about and (folder / NETWORK).stat().st_size != about["network_bytes"]:
-            raise ValueError(f"{NETWORK} is not as long as it was")
-        return SavedModel(
-            method=about["method"],
-            options=about["options"],
-            data=DataMark(**about["data"]),
-            vocabulary=Vocabulary.load(folder),
-            learned=_read_learned(folder, about["format"], rules),
-            versions=about["versions"],
-            folder=folder,
-        )
+        rules = RuleSet.from_frame(pl.read_parquet(io.BytesIO(raw)))
     except ReadError as error:
-        raise error if error.path == folder else _damaged(folder, error) from error
-    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
-        raise _damaged(folder, error) from error
+        raise files.damaged(RULES, error.problem) from error
+    except (OSError, *POLARS_ERRORS) as error:
+        raise files.damaged(RULES, f"it holds no rules ({shorten_file_error(error)})") from error
+    if len(rules) != count:
+        raise files.damaged(RULES, f"{len(rules):,} rules instead of {count:,}")
+    return rules
 
 
-def _read_learned(folder: Path, written_in: int, rules: RuleSet | None) -> Learned:
-    saved = json.loads((folder / "learned.json").read_text(encoding="utf-8"))
-    return Learned.from_json(_from_first_format(saved) if written_in == 1 else saved, rules)
+def _read_dataset(files: CheckedFolder, about: About) -> Dataset:
+    """Read the graph, mapped into memory, and the facts of valid and test."""
+    assert about.kept is not None  # noqa: S101  # the caller looked
+    graph = read_graph_folder(files.path, CURE)
+    if graph.sha256 != about.data.sha256:
+        raise files.damaged(INDEX, "it is not the graph that the model learned from")
+    sizes = {"valid": about.kept.valid, "test": about.kept.test}
+    held_out = {name: _read_facts(files, name, graph, sizes[name]) for name in HELD_OUT}
+    return Dataset.of_graph(graph, **held_out, prefixes=about.kept.prefixes, source=about.data.source)
+
+
+def _read_facts(files: CheckedFolder, name: str, graph: Graph, count: int) -> Triples:
+    file = f"{name}.npy"
+    if count < 0:
+        raise files.damaged(ABOUT, f"field 'kept.{name}' must be 0 or more, found {count}")
+    rows = files.map_array(file, np.int32, (count, 3))
+    bounds = np.array([graph.n_entities, graph.n_relations, graph.n_entities])
+    if ((rows < 0) | (rows >= bounds)).any():
+        raise files.damaged(file, "it holds ids that the graph does not have")
+    return Triples(rows)
+
+
+def _kept(dataset: Dataset) -> KeptData:
+    return KeptData(len(dataset.valid), len(dataset.test), dict(dataset.prefixes))
 
 
 def _from_first_format(saved: dict[str, Any]) -> dict[str, Any]:
     """Turn what format 1 had into what is read now: there, the course of training lay open among the rest."""
     course = {f.name: saved[f.name] for f in fields(Course) if f.name in saved}
-    if "losses" in saved:
+    if isinstance(saved.get("losses"), list):
         course["steps"] = [{"loss": loss} for loss in saved["losses"]]
     if saved.get("interrupted"):
         course["ended_by"] = "interrupt"
@@ -138,10 +261,6 @@ def _no_model(place: Path) -> str:
     return f"{what}. Make one with: stablerule learn DATA -o {'MODEL' if place.exists() else place}"
 
 
-def _damaged(folder: Path, error: Exception) -> ReadError:
-    return ReadError(f"a damaged model ({type(error).__name__}: {error}). Learn it again.", path=folder)
-
-
 def installed_versions() -> dict[str, str]:
     """Versions of what a result depends on."""
     found = {"python": platform.python_version()}
@@ -153,5 +272,5 @@ def installed_versions() -> dict[str, str]:
     return found
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+def _write_json(value: Any, path: Path) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

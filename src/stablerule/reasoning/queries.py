@@ -52,6 +52,17 @@ def encode_triples(triples: Iterable[Iterable[str]], words: Vocabulary) -> tuple
     return heads, relations, np.array([words.entity_id(tail) for *_, tail in asked], np.int32)
 
 
+def join_triple(head: str | tuple[str, str, str], relation: str | None, tail: str | None) -> tuple[str, str, str]:
+    """Return a triple that was given as a tuple or name by name.
+
+    >>> join_triple("Paris", "capital_of", "France")
+    ('Paris', 'capital_of', 'France')
+    """
+    if not isinstance(head, str) and relation is None and tail is None:
+        return head
+    return _check_triple((head, relation, tail))  # type: ignore[arg-type]
+
+
 def _check_triple(triple: Iterable[str]) -> tuple[str, str, str]:
     if not isinstance(triple, (tuple, list)) or len(triple) != 3:
         raise InputError(

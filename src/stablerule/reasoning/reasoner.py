@@ -33,7 +33,9 @@ from stablerule.reasoning.queries import (
     encode_queries,
     encode_triples,
     in_blocks,
+    join_triple,
     joined_graph,
+    known_graphs,
 )
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.explain import ALL, take_reasons
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
-    from stablerule.graph import Graph, Triples, Vocabulary
+    from stablerule.graph import Dataset, Graph, Triples, Vocabulary
     from stablerule.reasoning.calibration import Calibration
     from stablerule.reasoning.ranks import Ranks
     from stablerule.reasoning.scoring.theory import By
@@ -67,13 +69,14 @@ class Reasoner(ABC):
     vocabulary_: Vocabulary
     data_: DataMark
     learned_: Learned
-    folder_: Path | None = None  # where the model was loaded from
+    dataset_: Dataset | None = None  # what it learned from, and answers on; None where it was saved without
+    saved_: SavedModel | None = None  # what it was loaded from
     seed: int = 0
 
     @abstractmethod
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,
@@ -81,6 +84,8 @@ class Reasoner(ABC):
     ) -> Self:
         """Learn from a graph; `valid`, facts that are not in it, choose what a learner has to choose.
 
+        graph: or a dataset, whose training facts are the graph, and whose validation facts choose. Its test facts
+            teach nothing; they are known, so that `complete` does not take them for new.
         examples: the facts of the graph that a learner may learn to conclude. The others are still part of the graph,
             and are never taken for false. None is all of them.
         minutes: a time budget; training stops there and keeps what it has.
@@ -94,7 +99,9 @@ class Reasoner(ABC):
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
         """Say in words what `fit` would do on a graph, and what it would cost."""
 
-    def _begin(self, graph: Graph, valid: Triples | None, examples: Triples | None, minutes: float | None) -> Lesson:
+    def _begin(
+        self, graph: Graph | Dataset, valid: Triples | None, examples: Triples | None, minutes: float | None
+    ) -> Lesson:
         """Check the options and what there is to learn from: the first line of every `fit`."""
         self.check_options()
         return Lesson.prepare(graph, valid, examples, minutes)
@@ -102,7 +109,7 @@ class Reasoner(ABC):
     def _end(self, lesson: Lesson, learned: Learned) -> Self:
         """Take what was learned: the last line of every `fit`."""
         graph = lesson.graph
-        self.graph_, self.vocabulary_ = graph, graph.vocabulary
+        self.dataset_, self.vocabulary_ = lesson.dataset, graph.vocabulary
         self.data_ = DataMark(graph.name, graph.sha256, graph.n_entities, graph.n_relations, graph.n_facts)
         self._searchers: dict[int, Searcher] = {} if learned.ready is None else {id(graph): learned.ready}
         examples = lesson.examples.facts.n_facts if lesson.some_serve else None
@@ -123,6 +130,7 @@ class Reasoner(ABC):
         *,
         graph: Graph | None = None,
         known: Graph | Iterable[Graph] | None = None,
+        new: bool = False,
         candidates: Literal["all", "range"] | Iterable[str] = "all",
         explain: bool = False,
         most_reasons: int | None = 3,
@@ -132,8 +140,10 @@ class Reasoner(ABC):
         Queries are taken from their iterable as they are needed, some hundreds at a time. An entity is no answer to a
         query about itself, unless some fact of the relation is a loop.
 
-        graph: where to look; None is the graph that the model learned from, if it is still at hand.
+        graph: where to look; None is the graph that the model learned from.
         known: graphs whose facts are left out of the answers.
+        new: leave out what is known anyway: the facts of the graph, and with the model's own graph those of its
+            validation and test facts.
         candidates: "range" admits only entities that stand there in some fact of the relation; or a list of names.
         explain: give each answer the rules behind its score, at most `most_reasons` of them; None is all.
         """
@@ -146,7 +156,8 @@ class Reasoner(ABC):
         limits = candidate_limits(candidates, search.graph)
         asked = check_listed(queries, "queries", "(head, relation)")
         reasons = (ALL if most_reasons is None else most_reasons) if explain else 0
-        return self._answers(search, asked, k, limits, joined_graph(known, search.graph), reasons)
+        graphs = [*known_graphs(known), *([self._known_on(search.graph)] if new else [])]
+        return self._answers(search, asked, k, limits, joined_graph(graphs, search.graph), reasons)
 
     def _answers(
         self,
@@ -197,11 +208,14 @@ class Reasoner(ABC):
     ) -> Iterator[NewFact]:
         """Yield new facts over the whole graph: with `top` the best of all, else relation by relation, the best first.
 
-        known: graphs whose facts are not new either. relations: by name; None is all. The others are those of `Wanted`.
+        known: graphs whose facts are not new either; None is the validation and test facts that the model knows, where
+            it looks at its own graph. relations: by name; None is all. The others are those of `Wanted`.
+
         Probabilities are there if the model is calibrated, on the graph that it learned from.
         """
         search = self.searcher(graph)
         calibration = self.calibration_for(search.graph)
+        known = self._known_on(search.graph) if known is None else known
         return complete(search, known=known, relations=relations, calibration=calibration, **wanted)
 
     def calibration_for(self, graph: Graph) -> Calibration | str:  # rules have one for their graph
@@ -212,18 +226,31 @@ class Reasoner(ABC):
     def searcher(self, graph: Graph | None = None) -> Searcher:
         """Give what was learned, made ready for a graph: the one that was learned from, or another."""
         self._check_fitted()
-        graph = graph if graph is not None else getattr(self, "graph_", None)
         if graph is None:
-            raise InputError(
-                f"This model was loaded from disk, without a graph (it learned from {self.data_.name!r}). "
-                "Pass graph=... to say where to look."
-            )
+            graph = self.dataset.graph
         check_graph(graph)
         kept = self._searchers.get(id(graph))
         if kept is None or kept.graph is not graph:
             kept = self._searcher(graph)
             self._searchers = {id(graph): kept}  # one graph at a time: what is made ready takes room
         return kept
+
+    @property
+    def dataset(self) -> Dataset:
+        """What the model learned from: the graph that it answers on, and what else is known to be true."""
+        self._check_fitted()
+        if self.dataset_ is None:
+            source = "" if self.data_.source is None else f", then at {self.data_.source!r}"
+            raise InputError(
+                f"This model was saved without its graph: it learned from {self.data_.name!r} "
+                f"({self.data_.facts:,} facts{source}). Say where to look, with graph=... (--graph DATA)."
+            )
+        return self.dataset_
+
+    def _known_on(self, graph: Graph) -> Graph:
+        """Return the facts that are no news on a graph."""
+        own = self.dataset_
+        return own.known if own is not None and graph is own.graph else graph
 
     @property
     def rules(self) -> RuleSet:
@@ -237,17 +264,31 @@ class Reasoner(ABC):
             "Methods that can: stablerule learn --list shows them."
         )
 
-    def explain(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> list[Explanation]:
+    def explain(
+        self,
+        head: str | tuple[str, str, str],
+        relation: str | None = None,
+        tail: str | None = None,
+        *,
+        graph: Graph | None = None,
+    ) -> list[Explanation]:
         """Return the rules that fired for (head, relation, tail), the largest share of its score first."""
         search = self.rule_searcher(graph)
-        asked = encode_triples([triple], search.graph.vocabulary)
+        asked = encode_triples([join_triple(head, relation, tail)], search.graph.vocabulary)
         _, reasons = search.explain(*asked)
         return list(search.name_reasons(*asked, reasons)[0])
 
-    def why_not(self, triple: tuple[str, str, str], *, graph: Graph | None = None) -> WhyNot:
+    def why_not(
+        self,
+        head: str | tuple[str, str, str],
+        relation: str | None = None,
+        tail: str | None = None,
+        *,
+        graph: Graph | None = None,
+    ) -> WhyNot:
         """Say where (head, relation, tail) stands among the answers of the rules, and why not further up."""
         search = self.rule_searcher(graph)
-        return why_not(search, *encode_triples([triple], search.graph.vocabulary))
+        return why_not(search, *encode_triples([join_triple(head, relation, tail)], search.graph.vocabulary))
 
     @classmethod
     def option_names(cls) -> list[str]:
@@ -269,21 +310,27 @@ class Reasoner(ABC):
         folder: str | PathLike[str],
         *,
         overwrite: bool = False,
+        graph: bool = True,
         source: str | None = None,
         reading: Mapping[str, Any] | None = None,
     ) -> None:
-        """Keep the model in a folder. `source` and `reading` say where the data is and how it was read."""
+        """Save the model to a folder, with the graph that it answers on: 40 bytes a fact.
+
+        graph: False leaves the graph out; then each use of the model has to name one.
+        source, reading: where the data came from, as text for people, and how it was read.
+        """
         self._check_fitted()
         mark = self.data_ if source is None else replace(self.data_, source=source, reading=dict(reading or {}))
-        saved = SavedModel(self.method, self.options, mark, self.vocabulary_, self.learned_)
+        data = self.dataset_ if graph else None
+        saved = SavedModel(self.method, self.options, mark, self.vocabulary_, self.learned_, dataset=data)
         saved.write(Path(folder), overwrite=overwrite, tensors=self._tensors())
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:
         """Make a model from what was saved."""
         model = cls.with_options(rename_options(saved.options, cls.old_names))
-        model.vocabulary_, model.data_ = saved.vocabulary, saved.data
-        model.learned_, model.folder_ = saved.learned, saved.folder
+        model.vocabulary_, model.data_, model.dataset_ = saved.vocabulary, saved.data, saved.dataset
+        model.learned_, model.saved_ = saved.learned, saved
         model._searchers = {}
         model._load_own(saved)
         return model

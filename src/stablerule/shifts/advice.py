@@ -106,7 +106,7 @@ def advise_on_shift(
     if reach.unseen_entity:
         advice.append(
             f"{reach.unseen_entity:,} queries are about entities without any fact. Add what is known about them to the "
-            "graph and pass it (graph=... or --data): the rules need not be learned again."
+            "graph and pass it (graph=... or --graph): the rules need not be learned again."
         )
     if reach.nothing_fires / max(reach.n, 1) > reach.reference_nothing_fires + MANY:
         advice.append(

@@ -35,7 +35,7 @@ from stablerule_lab.methods.shared.chains import PILOT_WALKS, check_rate, measur
 
 if TYPE_CHECKING:
     from stablerule.extending import Learned, Lesson
-    from stablerule.graph import Graph, Triples
+    from stablerule.graph import Dataset, Graph, Triples
 
 HELD_OUT = 0.05  # of the samples, to judge when to stop
 
@@ -166,7 +166,7 @@ class NCRL(RuleReasoner):
 
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,

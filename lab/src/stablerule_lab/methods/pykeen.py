@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from stablerule.extending import Lesson, SavedModel
-    from stablerule.graph import Graph, Triples
+    from stablerule.graph import Dataset, Graph, Triples
     from stablerule_lab.methods.shared.edges import Edges
 
 NEED_MORE = {  # than the facts of a graph
@@ -186,7 +186,7 @@ class Pykeen(NetworkReasoner):
 
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,
@@ -222,7 +222,7 @@ class Pykeen(NetworkReasoner):
         facts = torch.from_numpy(tensors["facts"])
         with torch.random.fork_rng(devices=[]), _quiet():  # its starting values are replaced at once
             self.network_ = self.build(facts, saved.data.entities, saved.data.relations)
-        load_state(self.network_, tensors, self.device)
+        load_state(self.network_, tensors, saved, self.device)
 
     def _kind(self) -> type[Model]:
         by_lower = {name.lower(): kind for name, kind in KINDS.items()}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.extending import Ids, Learned, Lesson, RuleSamples
-    from stablerule.graph import Graph, Triples
+    from stablerule.graph import Dataset, Graph, Triples
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class RLogic(RuleReasoner):
 
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,

@@ -15,6 +15,7 @@ from stablerule.paths.compiling import compiled, compiled_part
 from stablerule.paths.sorting import sort_with_items
 from stablerule.reasoning.scoring.evidence import COLUMNS, blend, cut_blend, gather, rest_of_blend
 from stablerule.reasoning.scoring.firing import N_CANDIDATES, N_FIRINGS
+from stablerule.reasoning.scoring.theory import By  # noqa: TC001  # read at run time, by `make_record`
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph, Stepped
     from stablerule.graph.triples import Ids, Offsets
     from stablerule.reasoning.scoring.firing import Firings
-    from stablerule.reasoning.scoring.theory import By, Theory
+    from stablerule.reasoning.scoring.theory import Theory
 
 AGGREGATIONS = ("count", "log_count", "binary", "noisy_or", "max_plus", "learned")
 COUNT, LOG_COUNT, BINARY, NOISY_OR, MAX_PLUS, LEARNED = range(len(AGGREGATIONS))
@@ -63,6 +64,8 @@ class Aggregation:
                 raise OptionError(f"An aggregation must be {must}, got {name!r}.{closest(str(name), AGGREGATIONS)}")
             if name == "learned" and ELSEWHERE not in self.weights:
                 raise OptionError("The aggregation 'learned' has no weights yet: fit(graph, valid) learns them.")
+        _check_weights(self.weights)
+        _check_weights(self.chain_weights)
         if self.by not in ("confidence", "score"):
             raise OptionError(f"Argument 'by' must be 'confidence' or 'score', got {self.by!r}.")
         if isinstance(self.top, bool) or not isinstance(self.top, int) or self.top < 0:
@@ -77,7 +80,7 @@ class Aggregation:
         return replace(self, weights=self.chain_weights or self.weights, chain_weights={})
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values that `from_json` reads back."""
+        """Return plain values that `AggregationRecord` reads back."""
         return {
             "name": self.name,
             "by": self.by,
@@ -88,16 +91,37 @@ class Aggregation:
             "chain_weights": {name: list(weights) for name, weights in self.chain_weights.items()},
         }
 
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Aggregation:
-        """Take up what `to_json` gave."""
-        if kept["weights"] and tuple(kept["columns"]) != COLUMNS:
+
+@dataclass(frozen=True)
+class AggregationRecord:
+    """What `Aggregation.to_json` gives; the columns say which evidence the weights belong to."""
+
+    name: AggregationName
+    by: By
+    top: int
+    relations: dict[str, AggregationName]
+    columns: tuple[str, ...] = ()
+    weights: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    chain_weights: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.weights and self.columns != COLUMNS:
             raise OptionError("weights of `learned` for other evidence than this version gathers")
-        weights, chain_weights = (
-            {name: tuple(values) for name, values in kept.get(which, {}).items()}
-            for which in ("weights", "chain_weights")
-        )
-        return cls(kept["name"], kept["by"], kept["top"], dict(kept["relations"]), weights, chain_weights)
+        _ = self.aggregation  # which looks at the rest
+
+    @property
+    def aggregation(self) -> Aggregation:
+        """The aggregation that was saved."""
+        return Aggregation(self.name, self.by, self.top, self.relations, self.weights, self.chain_weights)
+
+
+def _check_weights(weights: Mapping[str, tuple[float, ...]]) -> None:
+    """Refuse weights that a kernel would read beyond their end, or that no relation would find."""
+    if weights and ELSEWHERE not in weights:
+        raise OptionError(f"Weights of `learned` must stand at {ELSEWHERE!r} for relations without their own.")
+    for relation, values in weights.items():
+        if len(values) != len(COLUMNS) or not np.isfinite(values).all():
+            raise OptionError(f"The weights of {relation!r} must be {len(COLUMNS)} finite numbers.")
 
 
 class How(NamedTuple):

@@ -31,7 +31,7 @@ from stablerule.extending import (
     rule_frame,
     smooth_counts,
 )
-from stablerule.graph import Graph, Triples
+from stablerule.graph import Dataset, Graph, Triples
 from stablerule.rules import RuleSet
 from stablerule_lab.inside.network import check_device
 from stablerule_lab.methods.rnnlogic.generator import (
@@ -163,7 +163,7 @@ class RNNLogic(RuleReasoner):
 
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from stablerule.extending import Lesson
-    from stablerule.graph import Graph, Triples
+    from stablerule.graph import Dataset, Graph, Triples
     from stablerule_lab.methods.shared.edges import Edges
 
 MEASURE_BUDGET = 1e9  # edges that rules are measured along
@@ -70,7 +70,7 @@ class DifferentiableReasoner(NeuralReasoner):
 
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,

@@ -117,16 +117,17 @@ def share_of_each(scores: NDArray[np.floating]) -> NDArray[np.floating]:
 
 def read_tensors(saved: SavedModel) -> Mapping[str, NDArray[Any]]:
     """Read the tensors that stand in the folder of a model."""
-    from safetensors.numpy import load_file  # noqa: PLC0415  # only models that are loaded need it
+    found = saved.read_tensors()
+    if found is None:
+        raise InputError(f"A model of {saved.method} is loaded from its folder, with {NETWORK_FILE} in it.")
+    return found
 
-    if saved.folder is None:
-        raise InputError(f"A model of {saved.method} is loaded from its folder, and this one has none.")
-    return load_file(saved.folder / NETWORK_FILE)
 
-
-def load_state(network: Scorer, tensors: Mapping[str, NDArray[Any]], device: str) -> None:
+def load_state(network: Scorer, tensors: Mapping[str, NDArray[Any]], saved: SavedModel, device: str) -> None:
     """Give a network the tensors that were saved, and make it ready to answer."""
-    network.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
+    wanted = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    saved.check_tensors(tensors, wanted)
+    network.load_state_dict({name: torch.tensor(tensors[name]) for name in wanted})
     network.to(device).eval()
 
 

@@ -11,7 +11,7 @@ import torch
 
 from stablerule.evaluation import ByScores
 from stablerule.extending import Learned, duration, read_only
-from stablerule.graph import Graph, Triples
+from stablerule.graph import Dataset, Graph, Triples
 from stablerule_lab.methods.shared.edges import Edges
 from stablerule_lab.methods.shared.epochs import run_epochs
 from stablerule_lab.methods.shared.network_reasoner import (
@@ -45,7 +45,7 @@ class NeuralReasoner(NetworkReasoner):
 
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,
@@ -78,7 +78,7 @@ class NeuralReasoner(NetworkReasoner):
     def _load_own(self, saved: SavedModel) -> None:
         with torch.random.fork_rng(devices=[]):  # its starting values are replaced at once
             self.network_ = self.build(saved.data.entities, saved.data.relations)
-        load_state(self.network_, read_tensors(saved), self.device)
+        load_state(self.network_, read_tensors(saved), saved, self.device)
 
 
 class Taught(NamedTuple):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from stablerule.graph import Graph, Triples
+    from stablerule.graph import Dataset, Graph, Triples
     from stablerule_lab.methods.shared.edges import Edges
     from stablerule_lab.methods.shared.neighbourhoods import Passage
 
@@ -221,7 +221,7 @@ class PathReasoner(NeuralReasoner):
 
     def fit(
         self,
-        graph: Graph,
+        graph: Graph | Dataset,
         valid: Triples | None = None,
         *,
         examples: Triples | None = None,
@@ -230,7 +230,7 @@ class PathReasoner(NeuralReasoner):
         """Train the network on a graph; `valid`, or some facts that are held out, say when it is at its best."""
         lesson = self._begin(graph, valid, examples, minutes)
         # To answer costs a good part of what it costs to learn: few facts judge, and on large graphs still fewer.
-        judged = max(50, min(MOST_JUDGED, graph.n_facts // 10, EDGES_TO_JUDGE // graph.n_facts))
+        judged = max(50, min(MOST_JUDGED, lesson.graph.n_facts // 10, EDGES_TO_JUDGE // lesson.graph.n_facts))
         self.network_, course = fit_network(lesson, self, most_judged=judged)
         return self._end(lesson, Learned(course=course))
 

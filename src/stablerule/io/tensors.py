@@ -1,0 +1,58 @@
+"""Tensors by name in a file: written as others are, and held against what a network has before it gets them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from stablerule.errors import MissingExtra
+from stablerule.io.atomic import read_umask
+from stablerule.io.files import shorten_file_error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from stablerule.io.checked_folder import CheckedFolder
+
+SUFFIX = ".safetensors"
+
+
+def write_tensors(tensors: Mapping[str, NDArray[Any]], path: Path) -> None:
+    """Write tensors by name; a full disk is an OSError, as for other files."""
+    from safetensors import SafetensorError  # noqa: PLC0415  # only learners that have tensors need it
+    from safetensors.numpy import save_file  # noqa: PLC0415
+
+    try:
+        save_file(dict(tensors), path)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
+    os.chmod(path, 0o666 & ~read_umask())  # it makes private files, unlike all others
+
+
+def read_tensors(files: CheckedFolder, name: str) -> dict[str, NDArray[Any]]:
+    """Read the tensors of a file by name."""
+    raw = files.read_bytes(name)
+    try:
+        from safetensors.numpy import load  # noqa: PLC0415  # only learners that have tensors need it
+    except ImportError as error:
+        raise MissingExtra("Reading a network", package="safetensors", extra="learn") from error
+    try:
+        return dict(load(raw))
+    except Exception as error:  # a damaged header ends in errors of many kinds there
+        raise files.damaged(name, f"it holds no tensors ({shorten_file_error(error)})") from error
+
+
+def check_tensors(
+    tensors: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]], files: CheckedFolder, name: str
+) -> None:
+    """Refuse tensors that are not those of a network: others by name, by shape, or by the kind of their numbers."""
+    for tensor in sorted(set(tensors) ^ set(shapes)):
+        what = "is missing" if tensor in shapes else "is not part of this network"
+        raise files.damaged(name, f"tensor {tensor!r} {what}")
+    for tensor, shape in shapes.items():
+        found = tensors[tensor]
+        if found.shape != tuple(shape):
+            raise files.damaged(name, f"tensor {tensor!r} has the shape {found.shape} instead of {tuple(shape)}")
