@@ -14,13 +14,14 @@ import polars as pl
 from stablerule.errors import InputError, OptionError, ReadError
 from stablerule.graph import SPLITS, Dataset, Graph, Interner, Triples, split_triples
 from stablerule.graph.vocabulary import BadRow
+from stablerule.io.checked_folder import CheckedFolder
 from stablerule.io.columns import TIME_KINDS
 from stablerule.io.files import COMPRESSIONS, find_path_kind, make_read_error, split_suffixes
 from stablerule.io.frames import is_pandas_frame, read_frame, read_pandas, read_parquet, read_tuples
 from stablerule.io.options import Columns, ReadOptions
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
 from stablerule.io.rdf import BlankNodes, RdfReader, Shortening
-from stablerule.io.saved_graph import read_graph_folder
+from stablerule.io.saved_graph import read_graph
 from stablerule.io.tables import TableReader
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def open_graph(folder: str | PathLike[str]) -> Graph:
 
     Every file is held against its checksum and every value checked, since compiled code walks along them.
     """
-    return read_graph_folder(Path(folder))
+    return read_graph(CheckedFolder(Path(folder), "Save it again."))
 
 
 def _find_split_sources(source: Source) -> tuple[dict[str, Source], str, list[str]]:

@@ -27,7 +27,6 @@ TABLES = ("entities", "relations", "sources")
 NAME_FILES = tuple(f"{table}.arrow" for table in TABLES)
 ARRAY_FILES = tuple(f"{name}.npy" for name in DTYPES)
 FILES = frozenset({INDEX, *NAME_FILES, *ARRAY_FILES})
-AGAIN = "Save it again."
 
 
 @dataclass(frozen=True)
@@ -52,16 +51,13 @@ def write_graph_files(graph: Graph, folder: Path) -> None:
     (folder / INDEX).write_text(json.dumps(asdict(index), indent=2) + "\n", encoding="utf-8")
 
 
-def read_graph_folder(folder: Path, cure: str = AGAIN) -> Graph:
+def read_graph(files: CheckedFolder) -> Graph:
     """Map a saved graph into memory, when every file and every value of it is as it must be.
 
     The arrays are not copied, and processes share their pages; the names are read by each process for itself.
     """
-    files = CheckedFolder(folder, cure)
-    if not (folder / INDEX).exists():
-        raise ReadError(f"not a saved graph: there is no {INDEX} in it.", path=folder)
     index = read_index(files)
-    files = files.with_checksums(index.checksums)
+    files = files.with_checksums({**files.checksums, **index.checksums})
     words = read_names(files)
     entities, relations = len(words.entities), len(words.relations)
     lengths = array_lengths(entities, relations, index.arrays.get("fact_heads", 0))
@@ -79,6 +75,8 @@ def read_graph_folder(folder: Path, cure: str = AGAIN) -> Graph:
 
 def read_index(files: CheckedFolder) -> GraphIndex:
     """Read the index of a saved graph; one of a later version is an error that says so."""
+    if not (files.path / INDEX).exists():
+        raise ReadError(f"not a saved graph: there is no {INDEX} in it.", path=files.path)
     found = files.read_json(INDEX)
     check_format(found, FORMAT, files.path)
     return files.make_record(GraphIndex, found, INDEX)

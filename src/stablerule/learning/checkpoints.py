@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
-from stablerule.errors import ReadError
+from stablerule.errors import InputError, ReadError
 from stablerule.io import folder_beside
+from stablerule.io.checked_folder import CheckedFolder, sum_files
+from stablerule.io.tensors import check_tensors, read_tensors, write_tensors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from stablerule.learning.decorrelation import BodyWeights
     from stablerule.learning.network import RuleNetwork
+
+PROGRESS, STATE = "progress.json", "state.safetensors"
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what Adam keeps for a parameter
 
 
 @dataclass
@@ -35,6 +38,20 @@ class Progress:
     steps: list[dict[str, float]] = field(default_factory=list)  # loss, dependence, share, largest weight
     checks: list[dict[str, float]] = field(default_factory=list)  # loss on held-out samples
     seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if min(self.stage, self.step, self.checks_without_gain) < 0:
+            raise InputError("stage, step and checks_without_gain must be 0 or more")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What `progress.json` says. identity: what the run depends on; walks: those that it began with."""
+
+    identity: dict[str, Any]
+    walks: int
+    progress: Progress
+    checksums: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -54,7 +71,7 @@ class Checkpoints:
     def walks_begun_with(self, walks: int) -> int:
         """Return the walks of the run that goes on, whose samples it needs; `walks` where a run begins."""
         saved = self._read_progress() if self._goes_on() else None
-        self._walks = walks if saved is None else int(saved.get("walks", walks))
+        self._walks = walks if saved is None else saved.walks
         return self._walks
 
     def due(self) -> bool:
@@ -70,15 +87,12 @@ class Checkpoints:
         best: dict[str, Tensor],
     ) -> None:
         """Write everything that the next step depends on."""
-        tensors = {f"network.{name}": p.detach() for name, p in network.named_parameters()}
-        tensors |= {f"best.{name}": p for name, p in best.items()}
-        tensors |= {f"weights.{name}": t for name, t in weights.state().items()}
-        for index, state in adam.state_dict()["state"].items():
-            tensors |= {f"adam.{index}.{name}": torch.as_tensor(value) for name, value in state.items()}
+        tensors = _list_state(network, adam, weights, best)
         with folder_beside(self.folder, overwrite=True) as temporary:
-            save_file({name: t.contiguous().cpu() for name, t in tensors.items()}, temporary / "state.safetensors")
-            text = json.dumps({"identity": self.identity, "walks": self._walks, "progress": asdict(at)})
-            (temporary / "progress.json").write_text(text, encoding="utf-8")
+            arrays = {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in tensors.items()}
+            write_tensors(arrays, temporary / STATE)
+            kept = Kept(self.identity, self._walks, at, sum_files(temporary, [STATE]))
+            (temporary / PROGRESS).write_text(json.dumps(asdict(kept)), encoding="utf-8")
         self._last = time.monotonic()
 
     def restore(
@@ -93,16 +107,19 @@ class Checkpoints:
         if not self._goes_on():
             return
         kept = self._read_progress()
-        try:
-            tensors = load_file(self.folder / "state.safetensors")
-        except (OSError, SafetensorError) as error:
-            raise self._damaged(error) from error
+        files = self._files.with_checksums(kept.checksums)
+        found = read_tensors(files, STATE)
+        check_tensors(found, _expected_shapes(found, network, adam, weights, best), files, STATE)
+        tensors = {name: torch.tensor(array) for name, array in found.items()}
         for f in fields(at):
-            setattr(at, f.name, kept["progress"][f.name])
+            setattr(at, f.name, getattr(kept.progress, f.name))
         network.load_state_dict(_part(tensors, "network"))
         for name, value in _part(tensors, "best").items():
             best[name].copy_(value)
-        weights.restore(_part(tensors, "weights"))
+        try:
+            weights.restore(_part(tensors, "weights"))
+        except (InputError, RuntimeError) as error:  # the state of a generator is only known to torch
+            raise files.damaged(STATE, str(error)) from error
         state = adam.state_dict()
         moments: dict[int, dict[str, Tensor]] = {}
         for name, value in _part(tensors, "adam").items():
@@ -111,17 +128,19 @@ class Checkpoints:
         state["state"] = moments
         adam.load_state_dict(state)
 
+    @property
+    def _files(self) -> CheckedFolder:
+        return CheckedFolder(self.folder, "Begin again without --resume.")
+
     def _goes_on(self) -> bool:
         return self.resume and self.folder.is_dir()
 
-    def _read_progress(self) -> dict[str, Any]:
+    def _read_progress(self) -> Kept:
         """Read how far the run came; a checkpoint of another run is an error that says what differs."""
-        try:
-            kept: dict[str, Any] = json.loads((self.folder / "progress.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise self._damaged(error) from error
-        if kept["identity"] != json.loads(json.dumps(self.identity)):
-            differ = sorted(k for k, v in self.identity.items() if kept["identity"].get(k) != json.loads(json.dumps(v)))
+        kept = self._files.make_record(Kept, self._files.read_json(PROGRESS), PROGRESS)
+        identity = json.loads(json.dumps(self.identity))
+        if kept.identity != identity:
+            differ = sorted(name for name, value in identity.items() if kept.identity.get(name) != value)
             raise ReadError(
                 f"the checkpoint is of another run: {', '.join(differ) or 'its options'} differ. "
                 "Begin again without --resume, or with the same data and options.",
@@ -129,8 +148,32 @@ class Checkpoints:
             )
         return kept
 
-    def _damaged(self, error: Exception) -> ReadError:
-        return ReadError(f"a damaged checkpoint ({error}). Begin again without --resume.", path=self.folder)
+
+def _list_state(
+    network: RuleNetwork, adam: torch.optim.Adam, weights: BodyWeights, best: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """Name everything that the next step depends on."""
+    tensors = {f"network.{name}": p.detach() for name, p in network.named_parameters()}
+    tensors |= {f"best.{name}": p for name, p in best.items()}
+    tensors |= {f"weights.{name}": t for name, t in weights.state().items()}
+    for index, state in adam.state_dict()["state"].items():
+        tensors |= {f"adam.{index}.{name}": torch.as_tensor(value) for name, value in state.items()}
+    return tensors
+
+
+def _expected_shapes(
+    found: dict[str, Any],
+    network: RuleNetwork,
+    adam: torch.optim.Adam,
+    weights: BodyWeights,
+    best: dict[str, Tensor],
+) -> dict[str, tuple[int, ...]]:
+    """Return what a checkpoint of this run must hold; Adam keeps nothing for what had no gradient yet."""
+    shapes = {name: tuple(tensor.shape) for name, tensor in _list_state(network, adam, weights, best).items()}
+    for index, parameter in enumerate(network.parameters()):
+        if any(name.startswith(f"adam.{index}.") for name in found):
+            shapes |= {f"adam.{index}.{name}": tuple(parameter.shape) * (name != "step") for name in MOMENTS}
+    return shapes
 
 
 def _part(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:

@@ -118,8 +118,12 @@ class StableRule(RuleReasoner):
         tensors = self._tensors()
         if tensors is None:
             raise InputError("This StableRule has no network: there was nothing to learn from.")
-        with torch.device("meta"):  # no starting values, which would be replaced at once
-            network = RuleNetwork(self.data_.relations, self.training.size, selector=self.training.selector)
+        size = self.training.size
+        try:
+            with torch.device("meta"):  # no starting values, which would be replaced at once
+                network = RuleNetwork(self.data_.relations, size, selector=self.training.selector)
+        except RuntimeError as error:
+            raise InputError(f"Option 'training.size' is {size:,}: no network is so large.") from error
         if self.saved_ is not None:
             shapes = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
             self.saved_.check_tensors(tensors, shapes)

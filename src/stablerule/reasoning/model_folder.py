@@ -23,10 +23,11 @@ from stablerule.io import folder_beside
 from stablerule.io.checked_folder import CheckedFolder, sum_files
 from stablerule.io.files import shorten_file_error
 from stablerule.io.frames import POLARS_ERRORS
+from stablerule.io.saved_graph import FILES as GRAPH_FILES
 from stablerule.io.saved_graph import (
     INDEX,
     check_format,
-    read_graph_folder,
+    read_graph,
     read_names,
     write_graph_files,
     write_names,
@@ -128,6 +129,7 @@ class SavedModel:
         """Write the folder, whole or not at all."""
         with folder_beside(folder, overwrite=overwrite) as temporary:
             self._write_files(temporary, tensors)
+            of_graph = GRAPH_FILES - {INDEX} if self.dataset is not None else set()  # the index has their checksums
             about = About(
                 format=FORMAT,
                 method=self.method,
@@ -136,7 +138,7 @@ class SavedModel:
                 versions=installed_versions(),
                 rules=None if self.learned.rules is None else len(self.learned.rules),
                 kept=None if self.dataset is None else _kept(self.dataset),
-                checksums=sum_files(temporary, os.listdir(temporary)),
+                checksums=sum_files(temporary, set(os.listdir(temporary)) - of_graph),
             )
             _write_json(asdict(about), temporary / ABOUT)
 
@@ -219,8 +221,8 @@ def _read_rules(files: CheckedFolder, count: int) -> RuleSet:
 def _read_dataset(files: CheckedFolder, about: About) -> Dataset:
     """Read the graph, mapped into memory, and the facts of valid and test."""
     assert about.kept is not None  # noqa: S101  # the caller looked
-    graph = read_graph_folder(files.path, CURE)
-    if graph.sha256 != about.data.sha256:
+    graph = read_graph(files)
+    if (graph.sha256, graph.n_facts) != (about.data.sha256, about.data.facts):
         raise files.damaged(INDEX, "it is not the graph that the model learned from")
     sizes = {"valid": about.kept.valid, "test": about.kept.test}
     held_out = {name: _read_facts(files, name, graph, sizes[name]) for name in HELD_OUT}

@@ -98,7 +98,7 @@ def known_graphs(known: Graph | Iterable[Graph] | None) -> list[Graph]:
     if known is None or isinstance(known, Graph):
         return [] if known is None else [known]
     if isinstance(known, Dataset):
-        cure = "Pass Graph.build(dataset.everything, dataset.vocabulary), the graph of all its facts."
+        cure = "Pass dataset.known, the graph of all its facts."
         raise InputError(f"Argument 'known' must be a Graph or a list of them, got {_said(known)}. {cure}")
     graphs = list(known) if isinstance(known, Iterable) and not isinstance(known, str) else [known]
     for one in graphs:
