@@ -122,7 +122,7 @@ def test_no_answer_is_said(model: Path) -> None:
 
 def test_a_relation_without_a_rule_is_said(model: Path, tmp_path: Path) -> None:
     write_dataset(Dataset.from_names("other", train=[("Sam", "likes", "Rosie")]), tmp_path / "other")
-    result = run("ask", model, "Rosie", "likes", "--data", tmp_path / "other")
+    result = run("ask", model, "Rosie", "likes", "--graph", tmp_path / "other")
     assert "No answer: the model has no rule for 'likes'." in result.stderr
 
 
@@ -214,7 +214,7 @@ def test_comments_in_a_file_of_queries(model: Path, tmp_path: Path) -> None:
     data = tmp_path / "odd.csv"  # where an entity begins so, it is asked about
     data.write_text('head,relation,tail\n"#1",city_in,France\nFrance,in_continent,Europe\n')
     path.write_text("# odd\n#1\tin_continent\t?\n")
-    rows = table(run("ask", model, "--queries", path, "--data", data).stdout)
+    rows = table(run("ask", model, "--queries", path, "--graph", data).stdout)
     assert {row["head"] for row in rows} == {"#1"}
 
 
@@ -260,7 +260,7 @@ def test_names_that_a_table_with_tabs_can_not_hold(model: Path, tmp_path: Path) 
     data.write_text('head,relation,tail\n"Lyon",city_in,"Fra\tnce"\n"Fra\tnce",in_continent,"Eu\trope"\n')
     path = tmp_path / "queries.tsv"
     path.write_text("Lyon\tin_continent\t?\n")
-    result = run("ask", model, "--queries", path, "--data", data, "-o", tmp_path / "out.tsv")
+    result = run("ask", model, "--queries", path, "--graph", data, "-o", tmp_path / "out.tsv")
     assert "has a tab or a line end" in str(result.exception)
     assert not (tmp_path / "out.tsv").exists()
 
@@ -268,13 +268,13 @@ def test_names_that_a_table_with_tabs_can_not_hold(model: Path, tmp_path: Path) 
 def test_another_graph_is_asked_and_noted(model: Path, tmp_path: Path) -> None:
     facts = [("Minas Tirith", "city_in", "Gondor"), ("Gondor", "in_continent", "Middle-earth")]
     write_dataset(Dataset.from_names("other", train=facts), tmp_path / "other")
-    result = run("ask", model, "Minas Tirith", "in_continent", "--data", tmp_path / "other")
+    result = run("ask", model, "Minas Tirith", "in_continent", "--graph", tmp_path / "other")
     assert result.stdout.splitlines()[1].endswith("Middle-earth")
     assert "the model learned from 'world' (83 facts), which is not the train of 'other' (2 facts)" in result.stderr
 
 
-def test_a_file_is_read_again_as_it_was_when_the_model_learned(tmp_path: Path) -> None:
-    """Separator, columns and split are kept with the model."""
+def test_a_model_is_whole_and_another_file_is_read_as_its_own_was(tmp_path: Path) -> None:
+    """Its data may move or change. Separator, columns and split are kept with the model."""
     lines = [f"{tail};{relation};{head}" for head, relation, tail in world().frame("train").rows()]
     path, folder = tmp_path / "facts.csv", tmp_path / "m"
     path.write_text("\n".join(lines) + "\n")
@@ -285,29 +285,31 @@ def test_a_file_is_read_again_as_it_was_when_the_model_learned(tmp_path: Path) -
     first = run(*question)
     assert (first.exit_code, first.stderr) == (0, "")
     path.rename(tmp_path / "moved.csv")
-    assert "Pass the graph with --data" in fails(*question)
-    moved = run(*question, "--data", tmp_path / "moved.csv")
+    path.write_text("nonsense")
+    changed = run(*question)
+    assert (changed.stdout, changed.stderr) == (first.stdout, "")
+    moved = run(*question, "--graph", tmp_path / "moved.csv")
     assert (moved.stdout, moved.stderr) == (first.stdout, "")  # the same file, cut in the same way
     (tmp_path / "more.csv").write_text("\n".join([*lines, "Europe;in_continent;Atlantis"]) + "\n")
-    more = run("ask", folder, "Atlantis", "in_continent", "--data", tmp_path / "more.csv")
+    more = run("ask", folder, "Atlantis", "in_continent", "--graph", tmp_path / "more.csv")
     assert more.exit_code == 0
     assert f"{len(lines) + 1} facts" in more.stderr  # another file: all of it
-    assert "drawn from it again" not in more.stderr
-    path.write_text((tmp_path / "more.csv").read_text())
-    grown = run(*question)
-    assert grown.exit_code == 0
-    assert "facts.csv has changed, so train, valid and test were drawn from it again" in grown.stderr
 
 
-def test_a_graph_that_is_gone(model: Path, tmp_path: Path) -> None:
+def test_a_model_without_a_graph_opens_no_path_that_it_names(model: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")  # whoever opened it would wait
     saved = load_model(model)
-    saved.save(tmp_path / "lost", source=str(tmp_path / "gone"))
-    message = fails("ask", tmp_path / "lost", "France", "in_continent")
-    assert "it learned from 'world' (83 facts), which can't be opened any more" in message
-    assert "Pass the graph with --data" in message
-    saved.data_ = type(saved.data_)(**{**vars(saved.data_), "source": None})
-    saved.save(tmp_path / "homeless")
-    assert "does not say where that is. Pass the graph with --data" in fails(
-        "ask", tmp_path / "homeless", "France", "in_continent"
-    )
-    assert "no such file or folder" in fails("ask", model, "France", "in_continent", "--data", tmp_path / "none")
+    saved.save(tmp_path / "bare", graph=False, source=str(tmp_path / "fifo"))
+    message = fails("ask", tmp_path / "bare", "France", "in_continent")
+    assert f"there is no graph in it (it learned from 'world', 83 facts, then at '{tmp_path / 'fifo'}')" in message
+    assert "Pass one with --graph: a name of the catalog, a folder or a file." in message
+    assert "no such file or folder" in fails("ask", model, "France", "in_continent", "--graph", tmp_path / "none")
+
+
+def test_learn_leaves_the_graph_out_on_request(tmp_path: Path) -> None:
+    write_dataset(world(), tmp_path / "world")
+    learned = run("learn", tmp_path / "world", "-o", tmp_path / "m", "--method", "popularity", "--no-graph")
+    assert learned.exit_code == 0, learned.output
+    assert "there is no graph in it" in fails("ask", tmp_path / "m", "France", "in_continent")
+    asked = run("ask", tmp_path / "m", "Kenya", "in_continent", "--graph", tmp_path / "world")
+    assert (asked.exit_code, asked.stderr) == (0, "")

@@ -127,11 +127,13 @@ def test_a_probability_only_where_the_model_is_calibrated(calibrated: Path, data
     least = float(np.median(found["probability"].to_numpy()))
     works("complete", calibrated, "-o", place, "--overwrite", "--min-probability", str(least))
     assert pl.read_parquet(place)["probability"].min() >= least  # type: ignore[operator]
-    result = works("complete", calibrated, "-o", place, "--overwrite", "--top", "3", "--data", str(data))
+    result = works("complete", calibrated, "-o", place, "--overwrite", "--top", "3", "--graph", str(data))
     assert "which is not the train of" in result.stderr
     assert pl.read_parquet(place).columns == SCHEMA  # on another graph nothing was calibrated
     assert "no probability: it holds only on the graph that the model learned from" in result.stderr
-    message = fails("complete", calibrated, "-o", place, "--overwrite", "--min-probability", "0.1", "--data", str(data))
+    message = fails(
+        "complete", calibrated, "-o", place, "--overwrite", "--min-probability", "0.1", "--graph", str(data)
+    )
     assert "--min-probability needs a calibration, and there is none: it holds only on the graph" in message
     assert "use --threshold, the least score" in message
 
@@ -225,10 +227,11 @@ def test_resuming_something_else_is_refused(
     again = ("complete", model, "-o", place, "--resume")
     assert "another per-query (then 4, now 10)" in fails(*again)
     assert "another relation" in fails(*again, "--per-query", "4", "--relation", "sibling_of")
-    assert "another model" in fails("complete", calibrated, "-o", place, "--resume", "--data", str(data))
+    assert "another model" in fails("complete", calibrated, "-o", place, "--resume", "--graph", str(data))
     identity = tmp_path / "new.tsv.partial" / "completion.json"
-    identity.write_text("{")
-    assert "is damaged. Begin again with --overwrite" in fails(*again, "--per-query", "4")
+    for text in ("{", "[" * 100_000, "[]"):
+        identity.write_text(text)
+        assert "completion.json: damaged (" in fails(*again, "--per-query", "4")
     works("complete", model, "-o", place, "--overwrite")
     assert os.listdir(tmp_path) == ["new.tsv"]
 
@@ -246,7 +249,7 @@ def test_a_damaged_part_is_told(model: Path, tmp_path: Path, monkeypatch: pytest
         run("complete", model, "-o", place)
     (tmp_path / "new.tsv.partial" / "000001.parquet").write_bytes(b"half")
     message = fails("complete", model, "-o", place, "--resume")
-    assert "000001.parquet: is damaged. Remove it, and go on with --resume" in message
+    assert "000001.parquet: damaged (it holds no table). Remove it, and go on with --resume" in message
     assert not place.exists()
 
 

@@ -88,7 +88,7 @@ def test_json_to_a_file_and_to_standard_output(model: Path, data: Path, tmp_path
 
 
 def test_options_reach_the_evaluator(model: Path, data: Path) -> None:
-    words = ["--split", "valid", "--ties", "optimistic", "--graph", "train+valid", "--json", "-"]
+    words = ["--split", "valid", "--ties", "optimistic", "--answer-from", "train+valid", "--json", "-"]
     result = run("evaluate", model, data, *words)
     found = json.loads(result.stdout)
     assert found["options"]["split"] == "valid"
@@ -120,6 +120,20 @@ def test_other_data_is_noted(model: Path, tmp_path: Path) -> None:
     assert "which is not the train of 'others'" in result.stderr
 
 
+def test_without_data_the_model_is_evaluated_on_its_own(model: Path, data: Path, tmp_path: Path) -> None:
+    for split in ("test", "valid"):
+        named, own = (json.loads(run("evaluate", *words, "--split", split, "--json", "-").stdout)
+                      for words in ((model, data), (model,)))  # fmt: skip
+        assert {**own, "seconds": 0} == {**named, "seconds": 0}
+    (tmp_path / "one.tsv").write_text("a\tr\tb\nb\tr\tc\n")
+    learned = run("learn", tmp_path / "one.tsv", "-o", tmp_path / "m", "--method", "popularity")
+    assert learned.exit_code == 0, learned.output
+    message = fails("evaluate", tmp_path / "m")
+    assert "the data in it has no facts in test. Pass the facts to ask about, as DATA." in message
+    load_model(model).save(tmp_path / "bare", graph=False)
+    assert "there is no graph in it" in fails("evaluate", tmp_path / "bare")
+
+
 def test_names_that_look_like_markup_are_shown_as_they_are(model: Path, tmp_path: Path) -> None:
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "train.tsv").write_text("a\t[red]r\tb\n")
@@ -134,11 +148,11 @@ def test_what_makes_no_sense_is_refused(model: Path, data: Path, tmp_path: Path)
     assert "--ties must be one of realistic, optimistic, pessimistic" in fails(
         "evaluate", model, data, "--ties", "mean"
     )
-    assert "--graph must be one of train, train+valid" in fails("evaluate", model, data, "--graph", "all")
+    assert "--answer-from must be one of train, train+valid" in fails("evaluate", model, data, "--answer-from", "all")
     assert "'seed' must be a whole number" in fails("evaluate", model, data, "--seed", "-1")
     assert "no such folder" in fails("evaluate", tmp_path / "nowhere", data)
     assert "not the folder of a model" in fails("evaluate", data, data)
-    assert run("evaluate", model).exit_code == 2
+    assert "The options that say how DATA is read (header) need DATA." in fails("evaluate", model, "--no-header")
 
 
 def test_a_bad_place_is_refused_before_any_work(

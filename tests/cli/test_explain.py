@@ -70,7 +70,7 @@ def test_json_has_all_of_it(model: Path) -> None:
 def test_another_graph(model: Path, tmp_path: Path) -> None:
     facts = [("Minas \x1b[31mTirith", "city_in", "Gondor"), ("Gondor", "in_continent", "Middle-earth")]
     write_dataset(Dataset.from_names("other", train=facts), tmp_path / "other")
-    result = run("explain", model, facts[0][0], "in_continent", "Middle-earth", "--data", tmp_path / "other")
+    result = run("explain", model, facts[0][0], "in_continent", "Middle-earth", "--graph", tmp_path / "other")
     assert "city_in('Minas \\x1b[31mTirith', 'Gondor')" in result.stdout.replace("\\u001b", "\\x1b")
     assert "\x1b" not in result.stdout
     assert "Its rules are used on the latter" in result.stderr

@@ -261,17 +261,17 @@ def test_other_data_and_data_without_questions(model: Path, data: Path, queries:
     folder = tmp_path / "bare"
     folder.mkdir()
     (folder / "train.tsv").write_bytes((data / "train.tsv").read_bytes())
-    message = fails("shift", model, "--queries", queries, "--data", folder)
+    message = fails("shift", model, "--queries", queries, "--graph", folder)
     assert message == "Dataset 'bare' has no facts in test or valid to compare with."
     (folder / "valid.tsv").write_bytes((data / "valid.tsv").read_bytes())
-    result = run("shift", model, "--queries", queries, "--data", folder, "--json", "-")
+    result = run("shift", model, "--queries", queries, "--graph", folder, "--json", "-")
     assert json.loads(result.stdout)["about"]["reference"] == "valid"
     assert "has no facts in test to compare with" in fails(
-        "shift", model, "--queries", queries, "--data", folder, "--reference", "test"
+        "shift", model, "--queries", queries, "--graph", folder, "--reference", "test"
     )
     other = tmp_path / "other"
     write_dataset(newsroom(people=120, seed=5).dataset, other)
-    result = run("shift", model, "--queries", queries, "--data", other)
+    result = run("shift", model, "--queries", queries, "--graph", other)
     assert result.exit_code == 0, result.output
     assert "which is not the train of 'other'" in result.stderr
 

@@ -5,6 +5,7 @@ The file is TSV, Parquet, JSON lines, or N-Triples, which hold the facts only.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -17,10 +18,12 @@ from urllib.parse import quote
 import polars as pl
 
 from stablerule.cli.output import check_file, note
-from stablerule.errors import OptionError, ReadError, WriteError, spell_count
+from stablerule.errors import OptionError, WriteError, spell_count
 from stablerule.io import write_beside
 from stablerule.io.atomic import make_write_error
+from stablerule.io.checked_folder import CheckedFolder
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
+from stablerule.io.frames import POLARS_ERRORS
 from stablerule.io.rdf import Shortening
 
 if TYPE_CHECKING:
@@ -73,11 +76,11 @@ class Parts:
             temporary.write_text(json.dumps(identity, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def _check_identity(self, identity: dict[str, Any]) -> None:
-        try:
-            kept = json.loads((self.folder / IDENTITY).read_text(encoding="utf-8"))
-            differing = [name for name in identity if kept.get(name) != identity[name]]
-        except (OSError, ValueError, AttributeError) as error:
-            raise ReadError("is damaged. Begin again with --overwrite.", path=self.folder / IDENTITY) from error
+        files = CheckedFolder(self.folder, "Begin again with --overwrite.")
+        kept = files.read_json(IDENTITY)
+        if not isinstance(kept, dict):
+            raise files.damaged(IDENTITY, "it does not say what the run is for")
+        differing = [name for name in identity if kept.get(name) != identity[name]]
         if differing:
             name = differing[0]
             was = f" (then {kept.get(name)!r}, now {identity[name]!r})" if name not in ("model", "data") else ""
@@ -97,11 +100,12 @@ class Parts:
 
     def read(self, relation: int) -> pl.DataFrame:
         """Return the facts of a finished relation."""
-        path = self._file(relation)
+        files, name = CheckedFolder(self.folder, "Remove it, and go on with --resume."), self._file(relation).name
+        raw = files.read_bytes(name)
         try:
-            return pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise ReadError("is damaged. Remove it, and go on with --resume.", path=path) from error
+            return pl.read_parquet(io.BytesIO(raw))
+        except POLARS_ERRORS as error:
+            raise files.damaged(name, "it holds no table") from error
 
     def remove(self) -> None:
         """Remove what we wrote, and nothing else."""

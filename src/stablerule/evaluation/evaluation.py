@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from stablerule.evaluation.groups import (
     GroupFigures,
@@ -14,6 +15,9 @@ from stablerule.evaluation.groups import (
     measure_group_intervals,
 )
 from stablerule.evaluation.metrics import METRICS, Figures, average_metrics, average_metrics_by_kind, compute_metrics
+from stablerule.graph import Triples
+from stablerule.graph.html import spell_html_table
+from stablerule.graph.triples import read_only
 from stablerule.reasoning.ranks import FORMS
 
 if TYPE_CHECKING:
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.evaluation.intervals import Resampling
-    from stablerule.graph import Triples, Vocabulary
+    from stablerule.graph import Vocabulary
     from stablerule.reasoning.ranks import Ranks, Ties
 
 # Upper bounds of the degree buckets, and their names.
@@ -132,6 +136,28 @@ class Evaluation:
             "seconds": self.seconds,
             "model": self.model,
         }
+
+    def to_frame(self, ties: Ties = "realistic") -> pl.DataFrame:
+        """Return a row for each query: the fact, which end was asked for, the rank of that end, and its group.
+
+        candidates: entities above the floor; covered: whether the right answer is among them.
+        """
+        heads, relations, tails = (self.queries.heads, self.queries.relations, self.queries.tails)
+        backwards = relations >= len(self.vocabulary.relations)
+        rows = np.stack([heads, relations % len(self.vocabulary.relations), tails], axis=1)
+        rows[backwards] = rows[backwards][:, ::-1]
+        frame = self.vocabulary.decode(Triples(read_only(rows))).with_columns(
+            pl.Series("asked", np.array(DIRECTIONS)[backwards.astype(np.int64)]),
+            pl.Series("rank", self.ranks.form(ties)),
+            pl.Series("candidates", self.ranks.candidates),
+            pl.Series("covered", self.ranks.covered),
+        )
+        return frame if self.groups is None else frame.with_columns(pl.Series("group", list(self.groups)))
+
+    def _repr_html_(self) -> str:
+        """Show the figures in a notebook."""
+        rows = [(form, *self.figures(form).metrics.values()) for form in FORMS]
+        return spell_html_table(repr(self), ("ties", *METRICS), rows)
 
     def _compute_metrics(self, ties: Ties) -> NDArray[np.float64]:
         return compute_metrics(self.ranks.form(ties))

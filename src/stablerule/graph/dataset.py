@@ -11,6 +11,7 @@ import polars as pl
 
 from stablerule.errors import InputError, OptionError
 from stablerule.graph.graph import Graph
+from stablerule.graph.html import spell_html_table
 from stablerule.graph.triples import Triples, sort_distinct_triples
 from stablerule.graph.vocabulary import Interner
 
@@ -122,6 +123,14 @@ class Dataset:
             digest.update(np.int64(len(facts)).astype("<i8").tobytes())
             digest.update(facts.astype("<i4").tobytes())
         return digest.hexdigest()
+
+    def _repr_html_(self) -> str:
+        """Show sizes and a first fact of each split in a notebook."""
+        rows = []
+        for split, triples in self.splits.items():
+            few = self.vocabulary.decode(triples.take(np.arange(min(1, len(triples)))))
+            rows.append((split, len(triples), *(few.row(0)[:3] if len(few) else ("", "", ""))))
+        return spell_html_table(repr(self), ("split", "facts", "head", "relation", "tail"), rows)
 
     def __repr__(self) -> str:
         vocabulary, sizes = self.vocabulary, ", ".join(f"{n} {len(t):,}" for n, t in self.splits.items())

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 import numpy as np
 
 from stablerule.errors import InputError, OptionError
+from stablerule.graph.html import spell_html_table
 from stablerule.reasoning.answers import Answer, Explanation
-from stablerule.reasoning.completing import NewFact, WantedOptions, complete
+from stablerule.reasoning.completing import WantedOptions, complete
 from stablerule.reasoning.learned import Learned, Lesson
+from stablerule.reasoning.lists import Answers, NewFacts, Reasons
 from stablerule.reasoning.model_folder import DataMark, SavedModel
 from stablerule.reasoning.option_types import (
     check_types,
@@ -134,7 +136,7 @@ class Reasoner(ABC):
         candidates: Literal["all", "range"] | Iterable[str] = "all",
         explain: bool = False,
         most_reasons: int | None = 3,
-    ) -> Iterator[list[Answer]]:
+    ) -> Iterator[Answers]:
         """Yield the k best answers to each query (head, relation); ("Paris", "~r") asks for the heads of r.
 
         Queries are taken from their iterable as they are needed, some hundreds at a time. An entity is no answer to a
@@ -167,7 +169,7 @@ class Reasoner(ABC):
         limits: Limits,
         left_out: Graph | None,
         most: int,
-    ) -> Iterator[list[Answer]]:
+    ) -> Iterator[Answers]:
         words = search.graph.vocabulary
         for block in in_blocks(queries, search.at_once(k, BLOCK)):
             heads, relations = encode_queries(block, words)
@@ -181,8 +183,8 @@ class Reasoner(ABC):
                 some = take_reasons(reasons, query * found.shape[1] + place)
                 why = search.name_reasons(heads[query], relations[query], entities, some)
             answers = map(Answer, named, scores[query, place].tolist(), why)
-            for n in (found >= 0).sum(1).tolist():
-                yield list(islice(answers, n))
+            for asked, n in zip(block, (found >= 0).sum(1).tolist(), strict=True):
+                yield Answers(islice(answers, n), asked)
 
     def score(self, triples: Iterable[tuple[str, str, str]], *, graph: Graph | None = None) -> list[float]:
         """Return the score of each triple.
@@ -205,8 +207,8 @@ class Reasoner(ABC):
         known: Graph | Iterable[Graph] | None = None,
         relations: Iterable[str] | None = None,
         **wanted: Unpack[WantedOptions],
-    ) -> Iterator[NewFact]:
-        """Yield new facts over the whole graph: with `top` the best of all, else relation by relation, the best first.
+    ) -> NewFacts:
+        """Find new facts over the whole graph: with `top` the best of all, else relation by relation, the best first.
 
         known: graphs whose facts are not new either; None is the validation and test facts that the model knows, where
             it looks at its own graph. relations: by name; None is all. The others are those of `Wanted`.
@@ -216,7 +218,8 @@ class Reasoner(ABC):
         search = self.searcher(graph)
         calibration = self.calibration_for(search.graph)
         known = self._known_on(search.graph) if known is None else known
-        return complete(search, known=known, relations=relations, calibration=calibration, **wanted)
+        found = complete(search, known=known, relations=relations, calibration=calibration, **wanted)
+        return NewFacts(found)
 
     def calibration_for(self, graph: Graph) -> Calibration | str:  # rules have one for their graph
         """Return what gives probabilities on a graph, or say why there is nothing."""
@@ -271,12 +274,12 @@ class Reasoner(ABC):
         tail: str | None = None,
         *,
         graph: Graph | None = None,
-    ) -> list[Explanation]:
+    ) -> Reasons:
         """Return the rules that fired for (head, relation, tail), the largest share of its score first."""
         search = self.rule_searcher(graph)
         asked = encode_triples([join_triple(head, relation, tail)], search.graph.vocabulary)
         _, reasons = search.explain(*asked)
-        return list(search.name_reasons(*asked, reasons)[0])
+        return Reasons(search.name_reasons(*asked, reasons)[0])
 
     def why_not(
         self,
@@ -365,6 +368,20 @@ class Reasoner(ABC):
         defaults = list_options(type(self))
         changed = ", ".join(f"{n}={v!r}" for n, v in self.options.items() if n not in defaults or v != defaults[n])
         return f"{type(self).__name__}({changed})"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what was learned, and from what."""
+        if not hasattr(self, "data_"):
+            return spell_html_table(f"{self!r}, which has not learned anything yet", (), ())
+        mark, learned = self.data_, self.learned_
+        rows = [("learned from", f"{mark.name}: {mark.facts:,} facts, {mark.entities:,} entities")]
+        if learned.rules is not None:
+            rows.append(("rules", learned.rules.describe()))
+        if learned.choice is not None:
+            rows.append(("aggregation", f"{learned.choice.aggregation.name}, chosen on {learned.choice.chosen_on}"))
+            why = learned.calibration
+            rows.append(("probabilities", f"none: {why}" if isinstance(why, str) else "yes" if why else "none"))
+        return spell_html_table(repr(self), ("", ""), rows)
 
 
 class RuleReasoner(Reasoner):
