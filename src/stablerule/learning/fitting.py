@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from stablerule.graph import Graph, Triples
 from stablerule.learning.constants import find_constant_rules
-from stablerule.learning.extraction import Candidates, best_of, measure_chains, score_bodies, smooth_counts
+from stablerule.learning.extraction import Candidates, best_of, measure_chains, rule_ids, score_bodies, smooth_counts
 from stablerule.learning.plan import budget_within, rules_for, walks_for, walks_within
 from stablerule.reasoning.calibration import calibrate
 from stablerule.reasoning.choosing import CALIBRATING, choose_aggregation, split_valid
@@ -18,6 +19,8 @@ from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.score import Aggregation
 from stablerule.reasoning.scoring.theory import encode_rules
 from stablerule.rules import RuleSet
+from stablerule.rules.measuring import measure_rules
+from stablerule.rules.scored import NUMBERS
 from stablerule.samples import sample_rules
 
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from stablerule.reasoning.scoring.score import AggregationName
     from stablerule.reasoning.scoring.theory import By, Encoded
     from stablerule.samples import RuleSamples
+
+MEASURED = tuple(name for name in NUMBERS if name != "score")
 
 
 def fit_stablerule(
@@ -107,11 +112,36 @@ def measure_rules_found(lesson: Lesson, o: MinesRules, samples: RuleSamples, bes
     chains = measure_chains(
         graph, samples, best, examples=examples, min_support=m.min_support, budget=budget, seed=o.seed
     )
-    if not o.constants:
-        return chains
-    return chains.union(
-        find_constant_rules(graph, examples=examples, min_support=m.constant_support, per_constant=m.per_constant)
+    return chains.union(find_constants(lesson, m)) if o.constants else chains
+
+
+def find_constants(lesson: Lesson, m: Mining) -> RuleSet:
+    """Find the rules with constants of a graph."""
+    return find_constant_rules(
+        lesson.graph, examples=lesson.examples, min_support=m.constant_support, per_constant=m.per_constant
     )
+
+
+def measure_rules_again(lesson: Lesson, rules: RuleSet, o: MinesRules) -> RuleSet:
+    """Measure chains that were found elsewhere on the graph of a lesson, and find its rules with constants."""
+    budget = budget_within(lesson.budget, o.mining.measure_budget)
+    chains = measure_named_chains(lesson, rules.filter(kind="chains"), budget, o.seed)
+    return chains.union(find_constants(lesson, o.mining)) if o.constants else chains
+
+
+def measure_named_chains(lesson: Lesson, chains: RuleSet, budget: float | None, seed: int) -> RuleSet:
+    """Give chains the numbers that they have on a graph; one with a relation that the graph lacks keeps its own."""
+    graph, frame = lesson.graph, chains.to_frame().with_row_index("row")
+    known = pl.Series(list(graph.vocabulary.all_relations)).implode()
+    named = frame.filter(
+        pl.col("head_relation").is_in(known) & pl.col("body").list.eval(pl.element().is_in(known)).list.all()
+    )
+    if not len(named):
+        return chains
+    bodies, heads = rule_ids(named, graph)
+    found = measure_rules(graph, bodies, heads, examples=lesson.examples, budget=budget, seed=seed)
+    numbers = pl.DataFrame({"row": named["row"]} | {name: getattr(found, name) for name in MEASURED})
+    return RuleSet.from_frame(frame.update(numbers, on="row").drop("row"))
 
 
 def finish(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) -> Learned:

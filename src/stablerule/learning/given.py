@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import polars as pl
 
 from stablerule.errors import InputError, OptionError
-from stablerule.learning.extraction import rule_ids
-from stablerule.learning.fitting import finish
+from stablerule.learning.fitting import finish, measure_named_chains
 from stablerule.learning.plan import budget_within
+from stablerule.learning.refit import fit_on_everything
 from stablerule.reasoning import RuleReasoner
 from stablerule.rules import RuleSet, read_rules
-from stablerule.rules.measuring import measure_rules
-from stablerule.rules.scored import NUMBERS
 
 if TYPE_CHECKING:
     from stablerule.graph import Dataset, Graph, Triples
     from stablerule.reasoning.learned import Learned, Lesson
-
-MEASURED = tuple(name for name in NUMBERS if name != "score")
 
 
 class GivenRules(RuleReasoner):
@@ -48,6 +44,7 @@ class GivenRules(RuleReasoner):
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
+        refit: bool = True,
         seed: int = 0,
     ) -> None:
         self.file = file
@@ -55,6 +52,7 @@ class GivenRules(RuleReasoner):
         self.aggregation = aggregation
         self.by = by
         self.top = top
+        self.refit = refit
         self.seed = seed
 
     def fit(
@@ -90,25 +88,21 @@ def fit_given(lesson: Lesson, o: GivenRules) -> Learned:
             f"{o.file}: none of its {len(rules):,} rules concludes a relation of {graph.name!r}, such as "
             f"{graph.vocabulary.relation_name(0)!r}."
         )
-    return finish(lesson, o, measure_bare_chains(lesson, o, rules), notes=tuple(notes))
+
+    def learn(part: Lesson) -> Learned:
+        return finish(part, o, measure_bare_chains(part, o, rules), notes=tuple(notes))
+
+    return fit_on_everything(lesson, o, learn, lambda everything, _: measure_bare_chains(everything, o, rules))
 
 
 def measure_bare_chains(lesson: Lesson, o: GivenRules, rules: RuleSet) -> RuleSet:
     """Measure the chains that come without a confidence, if the graph has all their relations."""
-    graph, frame = lesson.graph, rules.to_frame().with_row_index("row")
-    bare = frame.filter(pl.col("confidence").is_null() & pl.col("score").is_null())
-    if bare["constant"].null_count() < len(bare):
-        some = RuleSet.from_frame(bare.filter(pl.col("constant").is_not_null()).drop("row"))[0].rule
-        raise InputError(f"{o.file}: rules with constants must come with a confidence, and this one does not: {some}")
-    relations = list(graph.vocabulary.all_relations)
-    named = bare.filter(
-        pl.col("head_relation").is_in(relations) & pl.col("body").list.eval(pl.element().is_in(relations)).list.all()
-    )
-    if not len(named):
-        return rules
-    bodies, heads = rule_ids(named, graph)
-    budget = budget_within(lesson.budget, o.measure_budget)
-    found = measure_rules(graph, bodies, heads, examples=lesson.examples, budget=budget, seed=o.seed)
-    numbers = pl.DataFrame({"row": named["row"]} | {name: getattr(found, name) for name in MEASURED})
-    frame = frame.update(numbers.with_columns(pl.col("row").cast(pl.UInt32)), on="row")
-    return RuleSet.from_frame(frame.drop("row"))
+    frame = rules.to_frame()
+    is_bare = pl.col("confidence").is_null() & pl.col("score").is_null()
+    bare = RuleSet.from_frame(frame.filter(is_bare))
+    if some := next(iter(bare.filter(kind="constants")), None):
+        raise InputError(
+            f"{o.file}: rules with constants must come with a confidence, and this one does not: {some.rule}"
+        )
+    measured = measure_named_chains(lesson, bare, budget_within(lesson.budget, o.measure_budget), o.seed)
+    return RuleSet.from_frame(frame.filter(~is_bare)).union(measured)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from stablerule.errors import InputError, MissingExtra
-from stablerule.learning.fitting import fit_stablerule
+from stablerule.learning.fitting import fit_stablerule, measure_rules_again
 from stablerule.learning.options import OLD_NAMES, Decorrelation, Mining, Training, paper_options
 from stablerule.learning.plan import plan_stablerule
+from stablerule.learning.refit import fit_on_everything
 from stablerule.reasoning.reasoner import RuleReasoner
 from stablerule.samples import check_walk_lengths
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from stablerule.graph import Dataset, Graph, Triples
     from stablerule.learning.network import RuleNetwork
     from stablerule.learning.plan import Plan
+    from stablerule.reasoning.learned import Learned, Lesson
 
 
 class StableRule(RuleReasoner):
@@ -28,7 +31,8 @@ class StableRule(RuleReasoner):
     max_length: longest rule body. walks: how many paths to sample. rules_per_relation: chains kept for each relation
     and each inverse. constants: find entity-specific rules as well. aggregation: how rules that fire become one score;
     "auto" chooses on the validation facts. by, top: whether a rule counts by its confidence or its score, and how many
-    rules count for noisy_or (0: all), where the aggregation is fixed. mining, training: see there. decorrelation: the
+    rules count for noisy_or (0: all), where the aggregation is fixed. refit: without validation facts, hold a tenth of the
+    facts out to choose and calibrate by, then measure the rules again on all facts. mining, training: see there. decorrelation: the
     weights; None learns without (the paper's NoDecor).
 
     >>> StableRule(max_length=2, decorrelation=None)
@@ -50,6 +54,7 @@ class StableRule(RuleReasoner):
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
+        refit: bool = True,
         mining: Mining = Mining(),  # noqa: B008  # it is frozen
         decorrelation: Decorrelation | None = Decorrelation(),  # noqa: B008
         training: Training = Training(),  # noqa: B008
@@ -63,6 +68,7 @@ class StableRule(RuleReasoner):
         self.aggregation = aggregation
         self.by = by
         self.top = top
+        self.refit = refit
         self.mining = mining
         self.decorrelation = decorrelation
         self.training = training
@@ -97,7 +103,12 @@ class StableRule(RuleReasoner):
         A run may go on with other `minutes`; it keeps the walks that it began with.
         """
         lesson = self._begin(graph, valid, examples, minutes)
-        return self._end(lesson, fit_stablerule(lesson, self, checkpoint=checkpoint, resume=resume))
+
+        def learn(part: Lesson) -> Learned:
+            return fit_stablerule(part, self, checkpoint=checkpoint, resume=resume)
+
+        measure = partial(measure_rules_again, o=self)
+        return self._end(lesson, fit_on_everything(lesson, self, learn, measure))
 
     def plan(self, graph: Graph) -> Plan:
         """Say what `fit` would do on a graph, and what it would cost."""

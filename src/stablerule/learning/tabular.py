@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from stablerule.learning.fitting import fit_tabular
+from stablerule.learning.fitting import fit_tabular, measure_rules_again
 from stablerule.learning.options import OLD_MINING, Mining
 from stablerule.learning.plan import plan_counting
+from stablerule.learning.refit import fit_on_everything
 from stablerule.reasoning.reasoner import RuleReasoner
 from stablerule.samples import check_walk_lengths
 
@@ -41,6 +43,7 @@ class Tabular(RuleReasoner):
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
+        refit: bool = True,
         mining: Mining = Mining(),  # noqa: B008  # it is frozen
         seed: int = 0,
     ) -> None:
@@ -52,6 +55,7 @@ class Tabular(RuleReasoner):
         self.aggregation = aggregation
         self.by = by
         self.top = top
+        self.refit = refit
         self.mining = mining
         self.seed = seed
 
@@ -65,7 +69,8 @@ class Tabular(RuleReasoner):
     ) -> Self:
         """Learn from a graph; `valid` chooses the aggregation and calibrates."""
         lesson = self._begin(graph, valid, examples, minutes)
-        return self._end(lesson, fit_tabular(lesson, self))
+        learn, measure = partial(fit_tabular, o=self), partial(measure_rules_again, o=self)
+        return self._end(lesson, fit_on_everything(lesson, self, learn, measure))
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
         """Say in words what `fit` would do on a graph, and what it would cost."""

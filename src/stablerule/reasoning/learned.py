@@ -109,7 +109,8 @@ class Learned:
 
     rules: None for a method that learns none. choice: how the rules that fire become one score, and what was tried.
     calibration: from scores to probabilities; a text says why there is none. samples, bodies: how many were counted.
-    examples: how many facts served, where the caller limited them. network: tensors to save beside the rules.
+    examples: how many facts served, where the caller limited them. held_out: how many chose and calibrated before the
+    rules were measured again on all facts. network: tensors to save beside the rules.
     cut_short: the time budget ended before everything was done. notes: remarks for the user. ready: the model on the
     graph that it learned from, where learning made that anyway.
     """
@@ -120,6 +121,7 @@ class Learned:
     samples: int | None = None
     bodies: int | None = None
     examples: int | None = None
+    held_out: int | None = None
     course: Course | None = None
     network: Mapping[str, NDArray[Any]] | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()
@@ -148,6 +150,7 @@ class Learned:
             "samples": self.samples,
             "bodies": self.bodies,
             "examples": self.examples,
+            "held_out": self.held_out,
             "course": None if self.course is None else asdict(self.course),
             "notes": list(self.notes),
             "cut_short": self.cut_short,
@@ -193,6 +196,7 @@ class LearnedRecord:
     samples: int | None = None
     bodies: int | None = None
     examples: int | None = None
+    held_out: int | None = None
     course: Course | None = None
     notes: list[str] = field(default_factory=list)
     cut_short: bool = False
@@ -215,6 +219,7 @@ class LearnedRecord:
             samples=self.samples,
             bodies=self.bodies,
             examples=self.examples,
+            held_out=self.held_out,
             course=self.course,
             notes=tuple(self.notes),
             cut_short=self.cut_short,

@@ -1,0 +1,69 @@
+"""Learn from everything: some facts are held out to choose and calibrate by, then rules are measured on all facts.
+
+Without validation facts, a learner has to choose how rules become one score on facts that the rules were made from,
+and can't calibrate at all. So a tenth of the facts is held out, such that the rest knows every entity and relation.
+Rules are learned from the rest, the aggregation is chosen and calibrated on what was held out, and then the rules that
+were found are measured again on all facts: their numbers, not the choice, are what more facts make better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from stablerule.graph import Dataset, Graph, split_triples
+from stablerule.paths.withheld import ExampleFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stablerule.reasoning.learned import Learned, Lesson
+    from stablerule.rules import RuleSet
+
+HELD_OUT = 0.1  # of the facts
+FEWEST, MOST = 200, 20_000  # with fewer there is nothing to choose and calibrate by, and more decide nothing
+
+
+class Refits(Protocol):
+    """A learner that may hold facts out."""
+
+    refit: bool
+    seed: int
+
+
+def count_held_out(graph: Graph) -> int:
+    """Say how many facts of a graph are held out to choose by; 0 where they would be too few."""
+    count = min(int(HELD_OUT * graph.n_facts), MOST)
+    return count if count >= FEWEST else 0
+
+
+def holds_out(lesson: Lesson, o: Refits) -> bool:
+    """Tell whether facts are held out: only where there are no validation facts, and all facts may be examples."""
+    return o.refit and lesson.valid is None and not lesson.some_serve and count_held_out(lesson.graph) > 0
+
+
+def fit_on_everything(
+    lesson: Lesson, o: Refits, learn: Callable[[Lesson], Learned], measure: Callable[[Lesson, RuleSet], RuleSet]
+) -> Learned:
+    """Learn, with facts held out where nothing else can choose.
+
+    learn: from a lesson that has validation facts. measure: gives rules their numbers on all facts of a lesson.
+    """
+    if not holds_out(lesson, o):
+        return learn(lesson)
+    part = hold_out(lesson, o.seed)
+    learned = learn(part)
+    if learned.rules is None or learned.choice is None:
+        return learned
+    count = 0 if part.valid is None else len(part.valid)
+    choice = replace(learned.choice, chosen_on=f"{count:,} facts that were held out")
+    return replace(learned, rules=measure(lesson, learned.rules), choice=choice, held_out=count, ready=None)
+
+
+def hold_out(lesson: Lesson, seed: int) -> Lesson:
+    """Return a lesson whose validation facts were drawn from those of its graph."""
+    graph = lesson.graph
+    share = count_held_out(graph) / graph.n_facts
+    train, valid, _ = split_triples(graph.triples, (1 - share, share, 0.0), seed)
+    rest = Graph.build(train, graph.vocabulary, graph.name)
+    return replace(lesson, dataset=Dataset.of_graph(rest, valid), examples=ExampleFacts.of(rest, None))
