@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import Result
 
-from stablerule import Dataset, Tabular, households, load_model, read_dataset, write_dataset
+from stablerule import Dataset, Tabular, Triples, households, load_model, read_dataset, write_dataset
 from stablerule.cli.complete_files import BASE, Parts, spell, spell_iri
 from stablerule.graph import Graph
 from stablerule.io.rdf import Shortening
@@ -46,7 +46,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models") / "m"
     dataset = read_dataset(data)
-    Tabular(walks=20_000, max_length=2).fit(dataset.graph).save(folder, source=str(data))
+    held_out = Triples.concat(dataset.valid, dataset.test)
+    uncalibrated = Tabular(walks=20_000, max_length=2, refit=False).fit(Dataset.of_graph(dataset.graph, test=held_out))
+    uncalibrated.save(folder, source=str(data))
     return folder
 
 
@@ -56,9 +58,7 @@ def calibrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dataset = households(seed=0).dataset
     write_dataset(dataset, folder / "data")
     dataset = read_dataset(folder / "data")
-    Tabular(walks=20_000, max_length=2).fit(dataset.graph, dataset.valid).save(
-        folder / "m", source=str(folder / "data")
-    )
+    Tabular(walks=20_000, max_length=2).fit(dataset).save(folder / "m", source=str(folder / "data"))
     return folder / "m"
 
 

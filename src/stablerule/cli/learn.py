@@ -15,6 +15,7 @@ from stablerule.errors import OptionError, WriteError
 from stablerule.graph import Dataset, Triples
 from stablerule.io import check_output_folder
 from stablerule.learning import StableRule
+from stablerule.learning.refit import count_held_out_by
 from stablerule.reasoning import Reasoner
 from stablerule.reasoning.budget import check_minutes
 from stablerule.reasoning.option_types import join_options
@@ -53,6 +54,13 @@ def learn(
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="A budget: end in time, with what was learned.")] = None,
     _listed: Annotated[bool, typer.Option("--list", callback=_list, is_eager=True, help="Show all methods.")] = False,
+    no_refit: Annotated[
+        bool,
+        typer.Option(
+            "--no-refit",
+            help="Without validation facts: hold none out, and choose on training facts.",
+        ),
+    ] = False,
     no_graph: Annotated[
         bool, typer.Option("--no-graph", help="Leave the graph out of the model's folder: 40 bytes a fact.")
     ] = False,
@@ -62,6 +70,8 @@ def learn(
 ) -> None:
     """Learn from data, and keep the model in a folder."""
     asked = _common(method, max_length, seed, minutes) | read_settings(option or [])
+    if no_refit:
+        asked["refit"] = False
     model = _make(method, paper, asked)
     model.check_options()
     if resume and not isinstance(model, StableRule):
@@ -77,6 +87,11 @@ def learn(
         print_message(f"  settings for {dataset.name}: {', '.join(f'{name}={value}' for name, value in kept.items())}")
     for line in model.plan_lines(dataset.graph, minutes):
         print_message(f"  {plain(line)}")
+    if held_out := count_held_out_by(model, dataset, examples=examples is not None):
+        print_message(
+            f"  {held_out:,} of {dataset.graph.n_facts:,} facts are held out to choose and calibrate on; "
+            "then the rules are measured on all facts"
+        )
     taught = None if examples is None else read_examples(examples, dataset)
     if taught is not None:
         print_message(f"  {len(taught):,} of {dataset.graph.n_facts:,} facts are examples")
@@ -110,6 +125,8 @@ def _say_how_it_went(model: Reasoner, dataset: Dataset) -> None:
         print_message(
             f"Answers are weighed by {learned.choice.aggregation.name}, chosen on {learned.choice.chosen_on}."
         )
+    if learned.held_out:
+        print_message(f"The rules were measured again on all {dataset.graph.n_facts:,} facts.")
     if course is not None and course.best_mrr is not None:
         print_message(
             f"MRR {course.best_mrr:.3f} on valid facts after epoch {course.best_epoch}, ended by {learned.ended_by}."

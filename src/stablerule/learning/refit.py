@@ -1,4 +1,4 @@
-"""Learn from everything: some facts are held out to choose and calibrate by, then rules are measured on all facts.
+"""Learn from everything: some facts are held out to choose and calibrate on, then rules are measured on all facts.
 
 Without validation facts, a learner has to choose how rules become one score on facts that the rules were made from,
 and can't calibrate at all. So a tenth of the facts is held out, such that the rest knows every entity and relation.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stablerule.rules import RuleSet
 
 HELD_OUT = 0.1  # of the facts
-FEWEST, MOST = 200, 20_000  # with fewer there is nothing to choose and calibrate by, and more decide nothing
+FEWEST, MOST = 200, 20_000  # with fewer there is nothing to choose and calibrate on, and more decide nothing
 
 
 class Refits(Protocol):
@@ -32,14 +32,16 @@ class Refits(Protocol):
 
 
 def count_held_out(graph: Graph) -> int:
-    """Say how many facts of a graph are held out to choose by; 0 where they would be too few."""
+    """Say how many facts of a graph are held out to choose on; 0 where they would be too few."""
     count = min(int(HELD_OUT * graph.n_facts), MOST)
     return count if count >= FEWEST else 0
 
 
-def holds_out(lesson: Lesson, o: Refits) -> bool:
-    """Tell whether facts are held out: only where there are no validation facts, and all facts may be examples."""
-    return o.refit and lesson.valid is None and not lesson.some_serve and count_held_out(lesson.graph) > 0
+def count_held_out_by(model: object, dataset: Dataset, *, examples: bool = False) -> int:
+    """Say how many facts `fit` would hold out: only where none are there to choose on, and all may be examples."""
+    if not getattr(model, "refit", False) or len(dataset.valid) or examples:
+        return 0
+    return count_held_out(dataset.graph)
 
 
 def fit_on_everything(
@@ -49,7 +51,7 @@ def fit_on_everything(
 
     learn: from a lesson that has validation facts. measure: gives rules their numbers on all facts of a lesson.
     """
-    if not holds_out(lesson, o):
+    if not count_held_out_by(o, lesson.dataset, examples=lesson.some_serve):
         return learn(lesson)
     part = hold_out(lesson, o.seed)
     learned = learn(part)

@@ -31,9 +31,9 @@ class StableRule(RuleReasoner):
     max_length: longest rule body. walks: how many paths to sample. rules_per_relation: chains kept for each relation
     and each inverse. constants: find entity-specific rules as well. aggregation: how rules that fire become one score;
     "auto" chooses on the validation facts. by, top: whether a rule counts by its confidence or its score, and how many
-    rules count for noisy_or (0: all), where the aggregation is fixed. refit: without validation facts, hold a tenth of the
-    facts out to choose and calibrate by, then measure the rules again on all facts. mining, training: see there. decorrelation: the
-    weights; None learns without (the paper's NoDecor).
+    rules count for noisy_or (0: all), where the aggregation is fixed. refit: without validation facts, hold a tenth of
+    the facts out to choose and calibrate on, then measure the rules again on all facts. mining, training: see there.
+    decorrelation: the weights; None learns without (the paper's NoDecor).
 
     >>> StableRule(max_length=2, decorrelation=None)
     StableRule(max_length=2, decorrelation=None)
