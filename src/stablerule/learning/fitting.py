@@ -26,7 +26,7 @@ from stablerule.samples import sample_rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stablerule.learning.options import CountsSamples, MinesRules, TrainsNetwork, Weighs
+    from stablerule.learning.options import CountsSamples, MinesRules, Mining, TrainsNetwork, Weighs
     from stablerule.reasoning.learned import Lesson
     from stablerule.reasoning.scoring.score import AggregationName
     from stablerule.reasoning.scoring.theory import By, Encoded
