@@ -29,7 +29,7 @@ def test_rules_are_broken_after_an_atom() -> None:
         f"{INDENT}parent_of(A, Y)",
     ]
     long = wrap_rule(Rule("/film/release_date_s./film/film_regional_release_date", ("r",)), 40)
-    assert long[0] == "/film/release_date_s./film/film_"
+    assert long[0] == "/film/release_date_s./film/"
     assert "".join(line.strip() for line in long).startswith("/film/release_date_s./film/film_regional")
 
 

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import Annotated, get_args
 
+import polars as pl
 import typer
 
 from stablerule.cli.output import note, print_message
@@ -71,7 +72,7 @@ def rules(
     )
     chosen = _with_support(asked) if for_people and min_support is None else asked
     if per_relation is None and for_people and relation is None and sort is None:
-        per_relation = A_FEW
+        chosen, per_relation = _without_twins(chosen), A_FEW
     if per_relation:
         chosen = chosen.top_per_relation(per_relation, by=by)
     chosen = chosen.sort(by=by)
@@ -102,13 +103,18 @@ def _with_support(found: RuleSet) -> RuleSet:
     return enough if len(enough) else found
 
 
+def _without_twins(found: RuleSet) -> RuleSet:
+    """Of rules for one relation with the same counts keep the shortest: nearly always they link the same pairs."""
+    frame = found.to_frame().sort(pl.col("body").list.len(), maintain_order=True)
+    counts = pl.struct("head_relation", "support", "body_count", "constant")
+    known = pl.all_horizontal(pl.col("support", "body_count").is_not_null())
+    return RuleSet.from_frame(frame.filter(~known | counts.is_first_distinct()))
+
+
 def _say_how_to_see_more(shown: RuleSet, chosen: RuleSet, asked: RuleSet) -> str:
-    more = f"{len(shown):,} of {len(asked):,} rules"
-    if len(shown) < len(chosen):
-        more += "; --top 0 prints more"
-    if len(chosen) < len(asked):
-        more += "; --per-relation 0 --min-support 0 limit nothing"
-    return f"{more}."
+    limits = ["--top 0"] if len(shown) < len(chosen) else []
+    limits += ["--per-relation 0 --min-support 0"] if len(chosen) < len(asked) else []
+    return f"{len(shown):,} of {len(asked):,} rules; {' '.join(limits)} prints all."
 
 
 def _check_relation(found: RuleSet, relation: str | None, model: Path) -> None:

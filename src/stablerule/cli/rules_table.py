@@ -77,8 +77,8 @@ def _break_line(line: str, width: int) -> Iterator[str]:
     """Break what has no place to break where a word of the name ends, or anywhere."""
     while cell_len(line) > width:
         part = chop_cells(line, width)[0]
-        end = max(part.rfind(sign) for sign in "/._, ") + 1
-        part = part[:end] if end > width // 2 else part
+        ends = [part.rfind(sign) + 1 for sign in "/._, "]
+        part = part[: next((end for end in ends if end > width // 2), None)]
         yield part.rstrip()
         line = 2 * INDENT + line[len(part) :].lstrip()
     yield line

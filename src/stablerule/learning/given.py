@@ -40,7 +40,7 @@ class GivenRules(RuleReasoner):
         self,
         *,
         file: str = "",
-        measure_budget: float | None = 3e9,
+        measure_budget: float | None = 2e9,
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,

@@ -31,7 +31,7 @@ class Mining:
     backtracking: bool = True
     negatives: Literal["open", "paper", "none"] = "open"
     min_support: float = 1
-    measure_budget: float | None = 3e9
+    measure_budget: float | None = 2e9
     constant_support: int | None = None
     per_constant: int | None = None
 

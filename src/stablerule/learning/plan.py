@@ -22,7 +22,7 @@ PILOT_WALKS = 40_000
 WALKS_PER_RELATION = 20_000
 FEWEST_WALKS, MOST_WALKS = 400_000, 8_000_000
 WALKS_A_SECOND = 1_000_000  # for each core, with room to spare
-EDGES_A_SECOND = 150_000_000  # that rules are measured along, for each core
+EDGES_A_SECOND = 70_000_000  # that rules are measured along, for each core
 HOURS = 3600
 MANY_RULES, FEW_RULES = 400, 200
 

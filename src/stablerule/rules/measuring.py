@@ -59,7 +59,7 @@ def measure_rules(
     *,
     examples: ExampleFacts | None = None,
     among: Ids | None = None,
-    budget: float | None = 3e9,
+    budget: float | None = 2e9,
     seed: int = 0,
     threads: int | None = None,
 ) -> Statistics:
