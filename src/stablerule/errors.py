@@ -11,6 +11,7 @@
     │   │   └── UnknownDataset
     │   └── OptionError       an argument has a value that makes no sense
     ├── WriteError            a result can't be written as asked
+    │   └── OutputExists      there is something at its place already
     ├── FetchError            a download did not arrive whole, or not as expected
     ├── MissingExtra          an optional package is not installed: says the command that installs it
     ├── MissingDistribution   a method or command is part of another distribution: says how to install that
@@ -76,6 +77,10 @@ class OptionError(InputError):
 
 class WriteError(StableRuleError):
     """A result can't be written as asked; what stood there before still stands."""
+
+
+class OutputExists(WriteError):
+    """There is something at the place of a result already, and it is not to be replaced."""
 
 
 class FetchError(StableRuleError):

@@ -49,8 +49,8 @@ from stablerule.datasets.arguments import check_count
 from stablerule.datasets.loading import is_dataset_at_hand
 from stablerule.evaluation.metrics import average_metrics, average_metrics_by_kind, compute_metrics
 from stablerule.graph.triples import Ids, Offsets, read_only
-from stablerule.io.atomic import OwnFolder
 from stablerule.io.files import DAMAGED, find_path_kind, make_read_error, open_bytes, split_suffixes
+from stablerule.io.folders import OwnFolder
 from stablerule.io.options import spell_read_option
 from stablerule.io.reading import find_split_of_file
 from stablerule.io.text import read_line_blocks, read_utf8_pieces

@@ -195,7 +195,7 @@ complete_files.Parts.add = add_and_die
     ended = subprocess.run(command, check=False, capture_output=True)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert not place.exists()
-    (tmp_path / "new.tsv.partial" / ".000003.parquet.abc.part").write_text("half")
+    (tmp_path / "new.tsv.partial" / ".000003.parquet.1.stablerule").write_text("half")
     works("complete", model, "-o", place, "--resume")
     works("complete", model, "-o", tmp_path / "whole.tsv")
     assert place.read_bytes() == (tmp_path / "whole.tsv").read_bytes()

@@ -280,7 +280,7 @@ def test_convert_refuses_before_it_makes_a_folder(tmp_path: Path) -> None:
     ):
         message = fails(*convert, *words)
         assert problem in message
-        assert ".part" not in message
+        assert ".stablerule" not in message
         assert os.listdir(tmp_path) == ["facts.tsv"]
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.docx").write_text("years of work")

@@ -8,11 +8,13 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stablerule import Rule, households, write_dataset
 from stablerule.errors import StableRuleError
+from stablerule.learning import Tabular
 from stablerule.registry import load_model
 from stablerule.rules import RuleSet, ScoredRule, read_rules
 from tests.terminal import WIDTH, fails, program, run
@@ -252,8 +254,8 @@ def test_ctrl_c_keeps_what_was_learned_and_says_so(data: Path, tmp_path: Path) -
     wait_for(tmp_path / "m.checkpoint" / "progress.json", process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
-    assert process.returncode == 0, errors
-    assert "Interrupted: this is what was learned so far. Go on with --resume." in errors
+    assert process.returncode == 130, errors
+    assert "This is what was learned so far. Go on with --resume.\nInterrupted." in errors
     assert len(load_model(tmp_path / "m").rules) > 0
     steps = json.loads((tmp_path / "m.checkpoint" / "progress.json").read_text())["progress"]["steps"]
     course = load_model(tmp_path / "m").learned_.course
@@ -277,6 +279,30 @@ def test_ctrl_c_while_walking_ends_at_once(data: Path, tmp_path: Path, method: s
         process.kill()  # does nothing to one that has ended
     assert process.returncode == 130
     assert os.listdir(tmp_path) == []
+
+
+def test_a_model_that_appears_meanwhile_is_not_replaced(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, fit = tmp_path / "m", Tabular.fit
+
+    def fit_while_another_saves(model: Tabular, *args: Any, **options: Any) -> Tabular:
+        fitted = fit(model, *args, **options)
+        with monkeypatch.context() as patch:
+            patch.setattr(Tabular, "fit", fit)
+            fitted.save(place)
+        assert "another process is at work on it" in fails(*learn)
+        return fitted
+
+    learn = ("learn", data, "-o", place, "--method", "tabular", "--max-length", "1", "--overwrite")
+    monkeypatch.setattr(Tabular, "fit", fit_while_another_saves)
+    (tmp_path / "m-2").mkdir()
+    (tmp_path / "m-2" / "mine").write_text("mine")
+    problem = fails(*learn[:-1])
+    assert "m: appeared while the model learned, and is not replaced. The model is saved to" in problem
+    assert sorted(os.listdir(tmp_path)) == ["m", "m-2", "m-3"]
+    assert load_model(place).rules == load_model(tmp_path / "m-3").rules
+    assert os.listdir(tmp_path / "m-2") == ["mine"]
 
 
 def test_rules_for_people(model: Path) -> None:

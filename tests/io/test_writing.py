@@ -126,7 +126,7 @@ def test_errors_name_the_place_that_was_asked_for(tmp_path: Path) -> None:
     assert "base='https://example.org/' (--base https://example.org/)" in str(caught.value)
     with pytest.raises(OptionError) as refused:
         write_dataset(dataset, tmp_path / "no" / "out", suffix=".docx")
-    assert ".part" not in str(refused.value)
+    assert ".stablerule" not in str(refused.value)
     with pytest.raises(OptionError, match="'base' must be an IRI"):
         write_dataset(dataset, tmp_path / "no" / "out", suffix=".nt", base="example")
     assert list(tmp_path.iterdir()) == []

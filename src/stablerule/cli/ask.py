@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stablerule.cli.model_graph import GraphOption, ModelArgument, ModelOnGraph, open_model
-from stablerule.cli.output import check_file, note, plain, print_json, print_message, visible
+from stablerule.cli.output import STDOUT, check_file, note, plain, print_json, print_message, visible
 from stablerule.cli.queries import answer_all, read_queries, write_answers
 from stablerule.errors import OptionError, WriteError
 from stablerule.graph import inverse_of
 from stablerule.io import write_beside
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
+from stablerule.io.streams import is_stream
 from stablerule.reasoning.answers import number
 from stablerule.registry import METHODS
 
@@ -78,6 +78,8 @@ def ask(
         for option, given in (("HEAD", head), ("--explain", explain), ("--inverse", inverse), ("--json", json)):
             if given:
                 raise OptionError(f"--queries asks what the file says, as a table with tabs: leave {option} out.")
+        if output == STDOUT:
+            output = None
         if output is not None:
             _check_place(output, overwrite=overwrite)
         _answer_file(model, graph, queries, output, top, new=new, candidates=candidates)
@@ -166,11 +168,11 @@ def counted_queries(count: int) -> str:
 
 def _check_place(path: Path, *, overwrite: bool) -> None:
     """Look before the work, not after it, whether its result has a place."""
-    if split_suffixes(path)[1] not in ("", *TABLES):
+    if not is_stream(path) and split_suffixes(path)[1] not in ("", *TABLES):
         raise OptionError(
             f"-o: answers are a table with tabs, so the file must end in {' or '.join(TABLES)} "
             f"({', '.join(COMPRESSIONS)} behind it), or in nothing; got {str(path)!r}."
         )
-    if os.path.isfile(path) and not overwrite:
+    if path.is_file() and not is_stream(path) and not overwrite:
         raise WriteError(f"{path}: already exists. Choose another place, or --overwrite it.")
     check_file(path, "-o")

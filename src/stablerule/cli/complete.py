@@ -15,6 +15,7 @@ from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model
 from stablerule.cli.output import note, options_as_typed, plain, print_message
 from stablerule.errors import OptionError, spell_count
 from stablerule.io import write_beside
+from stablerule.io.temporaries import claim_output
 from stablerule.progress import progress_bar
 from stablerule.reasoning.completing import Completion, Wanted, best_facts
 from stablerule.reasoning.model_folder import NETWORK, RULES
@@ -67,14 +68,15 @@ def complete(
         )
     if isinstance(calibration, str):
         note(f"there is no calibration, and no probability: {calibration}.")
-    parts.begin(_identity(model, opened, completion), resume=resume)
-    try:
-        _complete_all(completion, parts)
-    except KeyboardInterrupt:
-        print_message(f"What was found is kept in {plain(str(parts.folder))}: go on with --resume.")
-        raise
-    count = _write_result(completion, parts, output, writer(output, opened.dataset.prefixes, base))
-    parts.remove()
+    with claim_output(output):
+        parts.begin(_identity(model, opened, completion), resume=resume)
+        try:
+            _complete_all(completion, parts)
+        except KeyboardInterrupt:
+            print_message(f"What was found is kept in {plain(str(parts.folder))}: go on with --resume.")
+            raise
+        count = _write_result(completion, parts, output, writer(output, opened.dataset.prefixes, base))
+        parts.remove()
     print_message(f"{spell_count(count, 'new fact')}. Saved to {plain(str(output))}")
 
 

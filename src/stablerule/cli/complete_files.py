@@ -25,6 +25,8 @@ from stablerule.io.checked_folder import CheckedFolder
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.frames import POLARS_ERRORS
 from stablerule.io.rdf import Shortening
+from stablerule.io.streams import is_stream
+from stablerule.io.temporaries import SUFFIX
 
 if TYPE_CHECKING:
     from stablerule.graph import Vocabulary
@@ -48,7 +50,7 @@ class Parts:
     def check_place(self, *, overwrite: bool, resume: bool) -> bool:
         """Look before the work, not after it, whether its result has a place; tells whether a run was begun."""
         begun = os.path.lexists(self.folder)
-        if os.path.lexists(self.output) and not (overwrite or (resume and begun)):
+        if os.path.lexists(self.output) and not is_stream(self.output) and not (overwrite or (resume and begun)):
             nothing = f" There is nothing to resume: no {self.folder}." if resume else ""
             raise WriteError(f"{self.output}: already exists. Choose another place, or --overwrite it.{nothing}")
         check_file(self.output, "-o")
@@ -95,7 +97,8 @@ class Parts:
 
     def add(self, relation: int, frame: pl.DataFrame) -> None:
         """Keep the facts of a relation."""
-        with write_beside(self._file(relation)) as temporary:
+        # What a power cut takes can be found again.
+        with write_beside(self._file(relation), durable=False) as temporary:
             frame.write_parquet(temporary)
 
     def read(self, relation: int) -> pl.DataFrame:
@@ -122,8 +125,8 @@ class Parts:
 
 
 def _is_ours(name: str) -> bool:
-    # A run that was killed while it wrote leaves a hidden file that ends in .part.
-    return name == IDENTITY or re.fullmatch(r"\d{6,}\.parquet|\..*\.part", name) is not None
+    # A run that was killed while it wrote leaves a hidden file.
+    return name == IDENTITY or re.fullmatch(rf"\d{{6,}}\.parquet|\..*{re.escape(SUFFIX)}", name) is not None
 
 
 def format_of(path: Path) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +13,10 @@ import typer
 
 from stablerule.cli.output import note, plain, print_message, print_table, table
 from stablerule.cli.reading import read_settings, takes_data
-from stablerule.errors import OptionError, WriteError
+from stablerule.errors import OptionError, OutputExists, WriteError
 from stablerule.graph import Dataset, Triples
 from stablerule.io import check_output_folder
+from stablerule.io.temporaries import claim_output, restore_folder
 from stablerule.learning import StableRule
 from stablerule.learning.refit import count_held_out_by
 from stablerule.reasoning import Reasoner
@@ -78,6 +81,7 @@ def learn(
         raise OptionError(f"--resume is for stablerule; {method} begins anew: leave it out.")
     if not dry_run:
         output = _free_place(output, resume=resume, overwrite=overwrite)
+        overwrite = overwrite or output.exists()
     dataset = open_data()
     print_message(f"{plain(repr(dataset))}")
     if paper is None and (usual := METHODS[method].settings(dataset.name, asked)):
@@ -98,11 +102,12 @@ def learn(
     if dry_run or output is None:
         return
     began = time.perf_counter()
-    _fit(model, dataset, taught, output, minutes, resume=resume)
-    model.save(output, overwrite=True, graph=not no_graph, source=dataset.source, reading=dataset.reading)
-    goes_on = isinstance(model, StableRule) and _ended_early(model)
-    if not goes_on:
-        _remove_checkpoint(_checkpoint_of(output))
+    with claim_output(output):
+        _fit(model, dataset, taught, output, minutes, resume=resume)
+        _save(model, dataset, output, overwrite=overwrite, graph=not no_graph)
+        goes_on = isinstance(model, StableRule) and _ended_early(model)
+        if not goes_on:
+            _remove_checkpoint(_checkpoint_of(output))
     for text in model.learned_.notes:  # of a file of rules: what could not be taken in
         note(text)
     seconds = time.perf_counter() - began
@@ -110,12 +115,13 @@ def learn(
     what = model.rules.describe() if explains else f"A model by {method}"
     print_message(f"{what}, in {seconds:.1f} s. Saved to {plain(str(output))}")
     _say_how_it_went(model, dataset)
-    if model.learned_.interrupted:
-        print_message("Interrupted: this is what was learned so far." + " Go on with --resume." * goes_on)
-    elif goes_on:
+    if goes_on and not model.learned_.interrupted:
         print_message("Go on with --resume, and more --minutes.")
     then = "Look at them with: stablerule rules" if explains else "Ask it with: stablerule ask"
     print_message(f"{then} {plain(str(output))}")
+    if model.learned_.interrupted:
+        print_message("This is what was learned so far." + " Go on with --resume." * goes_on)
+        raise KeyboardInterrupt
 
 
 def _say_how_it_went(model: Reasoner, dataset: Dataset) -> None:
@@ -164,6 +170,8 @@ def _free_place(output: Path | None, *, resume: bool, overwrite: bool) -> Path:
     place = output.resolve()
     if not place.name:
         raise OptionError(f"-o must be a folder of its own, got {str(output)!r}.")
+    restore_folder(place)
+    restore_folder(_checkpoint_of(place))
     begun = _checkpoint_of(place).is_dir()
     if place.exists() and not (overwrite or (resume and begun)):
         raise WriteError(
@@ -196,6 +204,26 @@ def _fit(
         if kept.is_dir():
             print_message(f"What was learned is kept in {plain(str(kept))}: go on with --resume.")
         raise
+
+
+def _save(model: Reasoner, dataset: Dataset, output: Path, *, overwrite: bool, graph: bool) -> None:
+    """Save a model; where another has appeared while this one learned, it is saved beside it, and that is an error."""
+
+    def save(place: Path, *, overwrite: bool) -> None:
+        model.save(place, overwrite=overwrite, graph=graph, source=dataset.source, reading=dataset.reading)
+
+    try:
+        save(output, overwrite=overwrite)
+    except OutputExists as error:
+        for number in itertools.count(2):
+            beside = output.with_name(f"{output.name}-{number}")
+            with suppress(OutputExists):
+                save(beside, overwrite=False)
+                break
+        _remove_checkpoint(_checkpoint_of(output))
+        raise OutputExists(
+            f"{output}: appeared while the model learned, and is not replaced. The model is saved to {beside}."
+        ) from error
 
 
 def _ended_early(model: Reasoner) -> bool:

@@ -1,6 +1,7 @@
 """How data comes in and goes out: tables, frames, RDF; compressed or not; whole or not at all."""
 
-from stablerule.io.atomic import check_output_folder, folder_beside, write_beside
+from stablerule.io.atomic import write_beside
+from stablerule.io.folders import check_output_folder, folder_beside
 from stablerule.io.options import ReadOptions
 from stablerule.io.reading import find_splits, open_graph, read_dataset
 from stablerule.io.writing import save_graph, to_pandas, write_dataset, write_triples

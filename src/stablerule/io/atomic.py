@@ -1,12 +1,12 @@
-"""Files and folders written whole or not at all; and no folder is replaced that is not one of ours."""
+"""Files written whole or not at all."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
-import tempfile
+import sys
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,51 +14,101 @@ import polars as pl
 
 from stablerule.errors import WriteError
 from stablerule.io.files import shorten_file_error
+from stablerule.io.streams import is_stream, spool_stream
+from stablerule.io.temporaries import SUFFIX, make_temporary_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 # What a full disk or a lost mount looks like, from Python and from polars.
 NOT_WRITTEN = (OSError, pl.exceptions.ComputeError)
+# What file systems say that have no flush, of folders above all.
+NOT_FLUSHED = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EROFS)
 
 
 @contextmanager
-def write_beside(path: Path) -> Iterator[Path]:
+def write_beside(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """Give a temporary path in the same folder, and rename it to `path` if the block ends well.
 
-    After an error or an interrupt nothing is left over, and what stood at `path` still stands.
+    After an error or an interrupt nothing is left over, and what was at `path` is still there. Only a plain file is
+    ever replaced, and its rights are kept: links are followed, and what names a device or a pipe is written through.
+    durable: wait for the disk, so that a power cut takes nothing; without it, for files that can be made again.
     """
-    if os.path.isdir(path):
-        raise WriteError(f"{path}: can't be written: there is a folder of that name.")
-    handle, temporary = make_temporary_beside(path, tempfile.mkstemp)
-    os.close(handle)
+    with word_write_errors(path):
+        if is_stream(path):
+            with spool_stream(path) as temporary:
+                yield temporary
+            return
+        place = resolve_place(path)
+        if os.path.isdir(place):
+            raise WriteError(f"{path}: can't be written: there is a folder of that name.")
+        if os.path.lexists(place) and not os.access(place, os.W_OK):
+            raise WriteError(f"{path}: can't be written: the file is protected against writing.")
+        with make_temporary_file(place) as temporary:
+            yield temporary
+            _give_rights(temporary, place)
+            if durable:
+                flush_to_disk(temporary)
+            os.replace(temporary, place)
+            if durable:
+                flush_to_disk(place.parent)
+
+
+def resolve_place(path: Path) -> Path:
+    """Follow links: they stay, and what they lead to is written."""
+    if not path.name:
+        raise WriteError(f"{path}: can't be written: it names no file or folder.")
+    place = Path(os.path.realpath(path))
+    if not place.parent.is_dir():
+        missing = place.parent if path.is_symlink() else path.parent
+        raise WriteError(f"{path}: the folder {str(missing)!r} does not exist. Make it first.")
+    with suppress(FileNotFoundError):
+        os.lstat(place)  # a name that the system does not take is told before the work, not after it
+    return place
+
+
+def _give_rights(temporary: Path, place: Path) -> None:
+    """A replaced file keeps its rights and, where we may, its owner; a new one has those of any other new file."""
     try:
-        yield temporary
-        # mkstemp makes private files; a result should have the rights of any other new file.
+        before = place.stat()
+    except FileNotFoundError:
         os.chmod(temporary, 0o666 & ~read_umask())
-        os.replace(temporary, path)
-    except NOT_WRITTEN as error:
-        raise make_write_error(path, error) from error
-    finally:
+        return
+    if hasattr(os, "chown"):
         with suppress(OSError):
-            temporary.unlink()
+            os.chown(temporary, before.st_uid, before.st_gid)
+    shutil.copymode(place, temporary)
 
 
-def make_temporary_beside(path: Path, make: Callable[..., tuple[int, str]]) -> tuple[int, Path]:
-    """Make a temporary file or folder in the folder of `path`, hidden and with a name that says what it is for."""
+def flush_to_disk(path: Path) -> None:
+    """Wait until a file is on the disk, or the names in a folder."""
+    if sys.platform == "win32" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        with suppress(FileNotFoundError):
-            os.lstat(path)  # a name that the system does not take is told before the work, not after it
-        handle, name = make(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in NOT_FLUSHED:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def word_write_errors(path: Path) -> Iterator[None]:
+    """Turn what the system says in the block into an error of ours about `path`."""
+    try:
+        yield
+    except BrokenPipeError:  # a reader that has gone is no fault
+        raise
     except FileNotFoundError as error:
-        if path.parent.is_dir():  # such as /proc
+        if str(error.filename).endswith(SUFFIX) and path.parent.is_dir():  # such as /proc
             raise WriteError(
                 f"{path}: can't be written: the folder {str(path.parent)!r} takes no new files. Choose another place."
             ) from error
-        raise WriteError(f"{path}: the folder {str(path.parent)!r} does not exist. Make it first.") from error
-    except (OSError, ValueError) as error:
         raise make_write_error(path, error) from error
-    return handle, Path(name)
+    except (*NOT_WRITTEN, ValueError) as error:
+        raise make_write_error(path, error) from error
 
 
 def make_write_error(path: Path, error: Exception) -> WriteError:
@@ -71,101 +121,3 @@ def read_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-@dataclass(frozen=True)
-class OwnFolder:
-    """How to know a folder that this package wrote, from the names in it.
-
-    marks: one of these must be there; empty where any of our files will do. ours: which names we may have written.
-    """
-
-    ours: Callable[[str], bool]
-    marks: frozenset[str] = frozenset()
-
-    def foreign(self, names: list[str]) -> list[str]:
-        """Return the names that we have not written: all of them where the mark of the folder is missing."""
-        if self.marks and not self.marks & set(names):
-            return names
-        return [name for name in names if not self.ours(name)]
-
-
-# Models and checkpoints: learners keep what they need in files of these kinds, beside the one that says what it is.
-MODEL = OwnFolder(
-    ours=lambda name: name.endswith((".json", ".parquet", ".arrow", ".safetensors", ".npy")),
-    marks=frozenset({"model.json", "progress.json"}),
-)
-
-
-def check_output_folder(path: Path, *, overwrite: bool = False, replaces: OwnFolder = MODEL) -> None:
-    """Refuse what `folder_beside` would refuse, before the work whose result goes there."""
-    place = Path(os.path.realpath(path))
-    _refuse_foreign_folder(path, place, overwrite=overwrite, replaces=replaces)
-    if not place.parent.is_dir():
-        raise WriteError(f"{path}: the folder {str(path.parent)!r} does not exist. Make it first.")
-    _, tried = make_temporary_beside(place, lambda **kw: (0, tempfile.mkdtemp(**kw)))
-    tried.rmdir()
-
-
-@contextmanager
-def folder_beside(path: Path, *, overwrite: bool = False, replaces: OwnFolder = MODEL) -> Iterator[Path]:
-    """Give a temporary folder beside `path`, and rename it to `path` if the block ends well.
-
-    An existing folder that is not empty is only replaced with `overwrite`, and only if it is of the kind that
-    `replaces` describes and holds nothing else: a user's other files are never removed. Nor is a plain file replaced.
-    """
-    try:
-        place = Path(os.path.realpath(path))  # a link stays a link: what it leads to is replaced
-    except (OSError, ValueError) as error:
-        raise make_write_error(path, error) from error
-    _refuse_foreign_folder(path, place, overwrite=overwrite, replaces=replaces)
-    _, temporary = make_temporary_beside(place, lambda **kw: (0, tempfile.mkdtemp(**kw)))
-    try:
-        yield temporary
-        os.chmod(temporary, 0o777 & ~read_umask())
-        # The block may have taken hours, in which something was put there.
-        _refuse_foreign_folder(path, place, overwrite=overwrite, replaces=replaces)
-        _swap_output_folder(temporary, place)
-    except NOT_WRITTEN as error:
-        raise make_write_error(path, error) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _refuse_foreign_folder(path: Path, place: Path, *, overwrite: bool, replaces: OwnFolder) -> None:
-    try:
-        entries = {entry.name: entry.is_file(follow_symlinks=False) for entry in os.scandir(place)}
-    except FileNotFoundError:
-        return
-    except NotADirectoryError as error:
-        if not os.path.lexists(place):
-            return
-        raise WriteError(f"{path}: there is a file of that name. Choose another place, or remove it.") from error
-    except (OSError, ValueError) as error:
-        raise make_write_error(path, error) from error
-    if entries and not overwrite:
-        raise WriteError(f"{path}: already exists. Choose another place, or pass overwrite=True (--overwrite).")
-    foreign = [n for n in entries if not entries[n]]
-    foreign += replaces.foreign([n for n in entries if entries[n]]) if entries else []
-    if foreign:
-        shown = ", ".join(map(repr, sorted(foreign)[:5])) + (", ..." if len(foreign) > 5 else "")
-        raise WriteError(
-            f"{path}: holds more than what would be written, and is not replaced: {shown}. "
-            "Choose another place, or move these away."
-        )
-
-
-def _swap_output_folder(new: Path, path: Path) -> None:
-    """Put a folder in the place of another; the old one is only removed when the new one stands."""
-    if not path.exists():
-        new.rename(path)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name[:40]}.", suffix=".old", dir=path.parent))
-    path.rename(old / "was")
-    try:
-        new.rename(path)
-    except OSError:
-        (old / "was").rename(path)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Literal, cast
 
 from stablerule.errors import ReadError
+from stablerule.io.temporaries import restore_folder
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -56,6 +57,7 @@ def split_suffixes(path: Path) -> tuple[str, str, str]:
 
 def find_path_kind(path: Path) -> Literal["file", "folder"] | None:
     """Tell a file from a folder, None where there is neither; what can't be looked at is a ReadError."""
+    restore_folder(path)
     try:
         return "folder" if stat.S_ISDIR(path.stat().st_mode) else "file"
     except (FileNotFoundError, NotADirectoryError) as error:

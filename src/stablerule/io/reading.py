@@ -23,6 +23,7 @@ from stablerule.io.rdf import FORMATS as RDF_FORMATS
 from stablerule.io.rdf import BlankNodes, RdfReader, Shortening
 from stablerule.io.saved_graph import read_graph
 from stablerule.io.tables import TableReader
+from stablerule.io.temporaries import restore_folder
 
 if TYPE_CHECKING:
     from stablerule.io.columns import Part
@@ -85,6 +86,7 @@ def open_graph(folder: str | PathLike[str]) -> Graph:
 
     Every file is held against its checksum and every value checked, since compiled code walks along them.
     """
+    restore_folder(Path(folder))
     return read_graph(CheckedFolder(Path(folder), "Save it again."))
 
 

@@ -9,9 +9,10 @@ import polars as pl
 
 from stablerule.errors import InputError, MissingExtra, OptionError, WriteError
 from stablerule.graph import Dataset, Graph
-from stablerule.io.atomic import OwnFolder, folder_beside, write_beside
+from stablerule.io.atomic import write_beside
 from stablerule.io.columns import find_known_header
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
+from stablerule.io.folders import OwnFolder, folder_beside
 from stablerule.io.frames import is_pandas_frame, read_frame, read_pandas
 from stablerule.io.options import EXTRA, ReadOptions
 from stablerule.io.rdf import DEFAULT_GRAPH, Shortening, write_rdf

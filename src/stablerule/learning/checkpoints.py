@@ -13,6 +13,7 @@ import torch
 from stablerule.errors import InputError, ReadError
 from stablerule.io import folder_beside
 from stablerule.io.checked_folder import CheckedFolder, sum_files
+from stablerule.io.temporaries import restore_folder
 from stablerule.io.tensors import check_tensors, read_tensors, write_tensors
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class Checkpoints:
         return CheckedFolder(self.folder, "Begin again without --resume.")
 
     def _goes_on(self) -> bool:
+        restore_folder(self.folder)
         return self.resume and self.folder.is_dir()
 
     def _read_progress(self) -> Kept:

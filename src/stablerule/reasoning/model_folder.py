@@ -32,6 +32,7 @@ from stablerule.io.saved_graph import (
     write_graph_files,
     write_names,
 )
+from stablerule.io.temporaries import restore_folder
 from stablerule.io.tensors import check_tensors, read_tensors, write_tensors
 from stablerule.reasoning.learned import Course, Learned, LearnedRecord
 from stablerule.rules import RuleSet
@@ -169,6 +170,7 @@ class SavedModel:
 
 def read_model_folder(folder: Path) -> SavedModel:
     """Read a model's folder; one that is truncated, foreign or from the future is an error that says so."""
+    restore_folder(folder)
     files = CheckedFolder(folder, CURE)
     if not (folder / ABOUT).exists():
         raise ReadError(_no_model(folder), path=folder)

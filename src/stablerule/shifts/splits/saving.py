@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +13,12 @@ import polars as pl
 
 from stablerule.errors import InputError, OptionError, ReadError, WriteError
 from stablerule.io import check_output_folder, folder_beside, read_dataset, write_dataset, write_triples
-from stablerule.io.atomic import NOT_WRITTEN, OwnFolder, make_temporary_beside, make_write_error
 from stablerule.io.files import split_suffixes
 from stablerule.io.reading import find_split_of_file
 from stablerule.reasoning.model_folder import installed_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from stablerule.graph import Dataset, Names, Triples, Vocabulary
@@ -35,8 +31,6 @@ REPEATED, CROSSING, NOT_DRAWN = "repeated", "crossing parts", "not drawn"
 MANIFEST, EXAMPLES = "manifest.json", "examples"
 # Not RDF, which has no place for times and needs names that are IRIs.
 TABLES = (".tsv", ".txt", ".csv", ".parquet")
-# Where no split was saved before, whatever stands there is somebody else's.
-NOTHING = OwnFolder(ours=lambda _: False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +148,7 @@ def save_split(
     folder = Path(folder)
     if split_suffixes(Path(f"train{suffix}"))[1] not in TABLES:
         raise OptionError(f"A split can't be written as {suffix!r}: formats are {', '.join(TABLES)}.")
-    with _write_split_beside(folder, overwrite=overwrite) as temporary:
+    with folder_beside(folder, overwrite=overwrite, replaces=SAVED_SPLIT) as temporary:
         try:
             for name, dataset in parts.items():
                 write_dataset(dataset, temporary / name, suffix=suffix)
@@ -197,43 +191,17 @@ def read_examples(folder: str | PathLike[str], dataset: Dataset) -> Triples:
 
 def check_split_place(folder: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Refuse what `Split.save` would refuse, before the work whose result goes there."""
-    folder = Path(folder)
-    if not (overwrite and _read_saved_parts(folder)):
-        check_output_folder(folder, overwrite=overwrite, replaces=NOTHING)
-        return
-    foreign = sorted(_find_foreign_files(folder))
-    if foreign:
-        shown = ", ".join(map(repr, foreign[:5])) + (", ..." if len(foreign) > 5 else "")
-        raise WriteError(
-            f"{folder}: holds more than a split, and is not replaced: {shown}. "
-            "Choose another place, or move these away."
-        )
+    check_output_folder(Path(folder), overwrite=overwrite, replaces=SAVED_SPLIT)
 
 
-@contextmanager
-def _write_split_beside(folder: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Give a temporary folder as `folder_beside` does; but a split that is replaced may have folders of ours in it."""
-    check_split_place(folder, overwrite=overwrite)
-    if not (overwrite and _read_saved_parts(folder)):
-        with folder_beside(folder) as temporary:
-            yield temporary
-        return
-    place = Path(os.path.realpath(folder))  # a link stays a link: what it leads to is replaced
-    _, hidden = make_temporary_beside(place, lambda **kw: (0, tempfile.mkdtemp(**kw)))
-    try:
-        (hidden / "new").mkdir()
-        yield hidden / "new"
-        check_split_place(folder, overwrite=True)  # something may have been put there
-        place.rename(hidden / "old")
-        try:
-            (hidden / "new").rename(place)
-        except OSError:
-            (hidden / "old").rename(place)
-            raise
-    except NOT_WRITTEN as error:
-        raise make_write_error(folder, error) from error
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
+def _is_split_data(entry: os.DirEntry[str]) -> bool:
+    is_file = entry.is_file(follow_symlinks=False)
+    return is_file and (find_split_of_file(entry.name) is not None or _is_examples_file(entry.name))
+
+
+def _is_examples_file(name: str) -> bool:
+    stem, suffix, _ = split_suffixes(Path(name))
+    return stem == EXAMPLES and suffix in TABLES
 
 
 def _read_saved_parts(folder: Path) -> list[str]:
@@ -245,21 +213,18 @@ def _read_saved_parts(folder: Path) -> list[str]:
         return []
 
 
-def _find_foreign_files(folder: Path) -> Iterator[str]:
-    """Names of all that saving a split has not put into its folder."""
-    parts = _read_saved_parts(folder)
-    for entry in os.scandir(folder):
-        if entry.name in parts and entry.is_dir(follow_symlinks=False):
-            yield from (f"{entry.name}/{inner.name}" for inner in os.scandir(entry) if not _is_split_data(inner))
-        elif entry.name != MANIFEST and not (WHOLE in parts and _is_split_data(entry)):
-            yield entry.name
+class _SavedSplit:
+    """A split may have folders of ours in it, and its manifest says which; without one, nothing there is ours."""
+
+    def find_foreign(self, folder: Path) -> list[str]:
+        """Return the names of all that saving a split has not put into its folder."""
+        parts, foreign = _read_saved_parts(folder), []
+        for entry in os.scandir(folder):
+            if entry.name in parts and entry.is_dir(follow_symlinks=False):
+                foreign += [f"{entry.name}/{inner.name}" for inner in os.scandir(entry) if not _is_split_data(inner)]
+            elif not (parts and entry.name == MANIFEST) and not (WHOLE in parts and _is_split_data(entry)):
+                foreign.append(entry.name)
+        return foreign
 
 
-def _is_split_data(entry: os.DirEntry[str]) -> bool:
-    is_file = entry.is_file(follow_symlinks=False)
-    return is_file and (find_split_of_file(entry.name) is not None or _is_examples_file(entry.name))
-
-
-def _is_examples_file(name: str) -> bool:
-    stem, suffix, _ = split_suffixes(Path(name))
-    return stem == EXAMPLES and suffix in TABLES
+SAVED_SPLIT = _SavedSplit()

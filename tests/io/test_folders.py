@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stablerule import read_dataset, write_dataset
-from stablerule.errors import WriteError
+from stablerule.errors import OutputExists, WriteError
 from stablerule.io import folder_beside
 
 TOWNS = read_dataset({"train": [("Bonn", "in", "Germany"), ("Köln", "in", "Germany")], "test": [("Bonn", "in", "x")]})
@@ -118,22 +118,60 @@ def test_a_dataset_replaces_splits_and_nothing_else(tmp_path: Path) -> None:
     assert sorted(os.listdir(folder)) == ["README.md", "test.csv.gz", "train.csv.gz"]
 
 
+def fail_for_the_new(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Let the system do anything but put the new folder in its place, as where it can't exchange two folders."""
+    rename = os.rename
+
+    def fails(source: Path, target: Path) -> None:
+        if Path(source).name == "new" and not os.path.lexists(target):
+            raise error
+        rename(source, target)
+
+    monkeypatch.setattr("stablerule.io.folders.os.rename", fails)
+    monkeypatch.setattr("stablerule.io.folders.exchange_paths", lambda *_: False)
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()])
 def test_the_old_folder_is_put_back_when_the_new_one_can_not_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     folder = model(tmp_path / "model")
-    rename = Path.rename
-
-    def fails_for_the_new(self: Path, target: Path) -> Path:
-        if self.name.endswith(".part"):
-            raise OSError(5, "Input/output error")
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", fails_for_the_new)
-    with pytest.raises(WriteError, match="Input/output error"), folder_beside(folder, overwrite=True):
+    fail_for_the_new(monkeypatch, error)
+    expected = WriteError if isinstance(error, OSError) else KeyboardInterrupt
+    with pytest.raises(expected), folder_beside(folder, overwrite=True):
         pass
+    monkeypatch.undo()
     assert os.listdir(tmp_path) == ["model"]
     assert (folder / "model.json").read_text() == "old"
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_folder_that_appears_at_the_last_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_exchange: bool, overwrite: bool
+) -> None:
+    """Between the last look and the renaming, another process puts its own there."""
+    rename, appeared = os.rename, False
+
+    def after_another(source: Path, target: Path) -> None:
+        nonlocal appeared
+        if not appeared:
+            appeared = True
+            model(Path(target))
+        rename(source, target)
+
+    monkeypatch.setattr("stablerule.io.folders.os.rename", after_another)
+    if not can_exchange:
+        monkeypatch.setattr("stablerule.io.folders.exchange_paths", lambda *_: False)
+    folder = tmp_path / "model"
+    if overwrite:
+        with folder_beside(folder, overwrite=True) as temporary:
+            (temporary / "model.json").write_text("new")
+    else:
+        with pytest.raises(OutputExists, match="model: already exists"), folder_beside(folder) as temporary:
+            (temporary / "model.json").write_text("new")
+    assert (folder / "model.json").read_text() == ("new" if overwrite else "old")
+    assert os.listdir(tmp_path) == ["model"]
 
 
 def test_places_that_do_not_exist_or_can_not_be_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +184,7 @@ def test_places_that_do_not_exist_or_can_not_be_looked_at(tmp_path: Path, monkey
     def denied(_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("stablerule.io.atomic.os.scandir", denied)
+    monkeypatch.setattr("stablerule.io.folders.os.listdir", denied)
+    (tmp_path / "model").mkdir()
     with pytest.raises(WriteError, match="can't be written: Permission denied"), folder_beside(tmp_path / "model"):
         pass

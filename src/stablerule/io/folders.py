@@ -1,0 +1,138 @@
+"""Folders written whole or not at all; and none is replaced that is not one of ours."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from stablerule.errors import OutputExists, WriteError
+from stablerule.io.atomic import flush_to_disk, read_umask, resolve_place, word_write_errors
+from stablerule.io.exchange import exchange_paths
+from stablerule.io.temporaries import NEW, OLD, make_temporary_folder, restore_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Where the system says that something is at a place already.
+TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES)  # the last on Windows
+MOST_TRIES = 100
+
+
+class FolderKind(Protocol):
+    """Knows what in a folder this package has written, because only that may be replaced."""
+
+    def find_foreign(self, folder: Path) -> list[str]:
+        """Return the names of all that is somebody else's."""
+
+
+@dataclass(frozen=True)
+class OwnFolder:
+    """How to know a folder that this package wrote, from the names in it.
+
+    marks: one of these must be there; empty where any of our files will do. ours: which names we may have written.
+    """
+
+    ours: Callable[[str], bool]
+    marks: frozenset[str] = frozenset()
+
+    def find_foreign(self, folder: Path) -> list[str]:
+        """Return the names that we have not written: all of them where the mark of the folder is missing."""
+        files = {entry.name: entry.is_file(follow_symlinks=False) for entry in os.scandir(folder)}
+        known = not self.marks or any(files.get(mark) for mark in self.marks)
+        return [name for name, is_file in files.items() if not (known and is_file and self.ours(name))]
+
+
+# Models and checkpoints: learners keep what they need in files of these kinds, beside the one that says what it is.
+MODEL = OwnFolder(
+    ours=lambda name: name.endswith((".json", ".parquet", ".arrow", ".safetensors", ".npy")),
+    marks=frozenset({"model.json", "progress.json"}),
+)
+
+
+def check_output_folder(path: Path, *, overwrite: bool = False, replaces: FolderKind = MODEL) -> None:
+    """Refuse what `folder_beside` would refuse, before the work whose result goes there."""
+    with suppress(_OnlyTried), folder_beside(path, overwrite=overwrite, replaces=replaces):
+        raise _OnlyTried
+
+
+class _OnlyTried(Exception):
+    """Ends a writing that was only tried."""
+
+
+@contextmanager
+def folder_beside(path: Path, *, overwrite: bool = False, replaces: FolderKind = MODEL) -> Iterator[Path]:
+    """Give a temporary folder beside `path`, and rename it to `path` if the block ends well.
+
+    An existing folder that is not empty is only replaced with `overwrite`, and only if it is of the kind that
+    `replaces` describes and holds nothing else: a user's other files are never removed. Nor is a plain file replaced.
+    """
+    with word_write_errors(path):
+        place = resolve_place(path)
+        restore_folder(place)
+        _refuse_foreign_folder(path, place, overwrite=overwrite, replaces=replaces)
+        with make_temporary_folder(place) as temporary:
+            new = temporary / NEW
+            yield new
+            os.chmod(new, 0o777 & ~read_umask())
+            for folder, _, files in os.walk(new):
+                for written in (*files, "."):
+                    flush_to_disk(Path(folder, written))
+            # The block may have taken hours, in which something was put there.
+            _refuse_foreign_folder(path, place, overwrite=overwrite, replaces=replaces)
+            _move_folder(temporary, place, path, overwrite=overwrite)
+            flush_to_disk(place.parent)
+
+
+def _refuse_foreign_folder(path: Path, place: Path, *, overwrite: bool, replaces: FolderKind) -> None:
+    if not os.path.lexists(place):
+        return
+    if not place.is_dir():
+        raise WriteError(f"{path}: there is a file of that name. Choose another place, or remove it.")
+    if os.listdir(place) and not overwrite:
+        raise _make_exists_error(path)
+    foreign = sorted(replaces.find_foreign(place))
+    if foreign:
+        shown = ", ".join(map(repr, foreign[:5])) + (", ..." if len(foreign) > 5 else "")
+        raise WriteError(
+            f"{path}: holds more than what would be written, and is not replaced: {shown}. "
+            "Choose another place, or move these away."
+        )
+
+
+def _make_exists_error(path: Path) -> OutputExists:
+    return OutputExists(f"{path}: already exists. Choose another place, or pass overwrite=True (--overwrite).")
+
+
+def _move_folder(temporary: Path, place: Path, path: Path, *, overwrite: bool) -> None:
+    """Put `new` in the place of what is there: in one step, or else with what was there under `old` for a moment.
+
+    Without `overwrite`, the system itself sees to it that only an empty folder is replaced, whoever else writes there.
+    """
+    for _ in range(MOST_TRIES):
+        try:
+            os.rename(temporary / NEW, place)
+        except OSError as error:
+            if error.errno not in TAKEN:
+                raise
+            if not overwrite and os.listdir(place):
+                raise _make_exists_error(path) from error
+        else:
+            return
+        if exchange_paths(temporary / NEW, place):
+            return
+        with suppress(FileNotFoundError):  # moved away by another process: then its place is free for a moment
+            os.rename(place, temporary / OLD)
+            try:
+                os.rename(temporary / NEW, place)
+            except OSError as error:
+                if error.errno not in TAKEN:
+                    raise  # and `old` is put back
+                shutil.rmtree(temporary / OLD, ignore_errors=True)  # replaced by what another process has put there
+            else:
+                return
+    raise OSError(errno.EBUSY, "other processes write to it all the time")
