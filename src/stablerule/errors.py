@@ -30,8 +30,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+LONGEST = 1000  # characters of a message
+
+
 class StableRuleError(Exception):
     """The root: catch this to catch everything that the package raises on purpose."""
+
+    def __str__(self) -> str:
+        """Leave out the middle of a message that quotes a very long name: the way out is at its end."""
+        text = super().__str__()
+        return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 3 :]}"
 
 
 class InputError(StableRuleError):

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stablerule import Dataset, households, newsroom, read_dataset, write_dataset
+from stablerule import Dataset, households, newsroom, read_dataset
 from stablerule.errors import OptionError, ReadError, UnknownEntity, WriteError
+from stablerule.io.writing import write_dataset_into
 from stablerule.shifts.splits import (
     Split,
     check_split_place,
@@ -150,9 +151,9 @@ def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         calls.append(args)
         if len(calls) == 2:
             raise OSError(28, "No space left on device")
-        write_dataset(*args, **options)
+        write_dataset_into(*args, **options)
 
-    monkeypatch.setattr(saving, "write_dataset", full_disk)
+    monkeypatch.setattr(saving, "write_dataset_into", full_disk)
     with pytest.raises(WriteError, match="out: can't be written: No space left on device"):
         split_inductive(WORLD.dataset, (0.5, 0.0, 0.5), regions=1).save(folder, overwrite=overwrite)
     assert os.listdir(tmp_path) == before

@@ -18,12 +18,12 @@ from urllib.parse import quote
 import polars as pl
 
 from stablerule.cli.output import check_file, note
-from stablerule.errors import OptionError, WriteError, spell_count
+from stablerule.errors import OptionError, ReadError, WriteError, spell_count
 from stablerule.io import write_beside
 from stablerule.io.atomic import make_write_error
 from stablerule.io.checked_folder import CheckedFolder
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
-from stablerule.io.frames import POLARS_ERRORS
+from stablerule.io.parquet import expect_damage
 from stablerule.io.rdf import Shortening
 from stablerule.io.streams import is_stream
 from stablerule.io.temporaries import SUFFIX
@@ -106,8 +106,9 @@ class Parts:
         files, name = CheckedFolder(self.folder, "Remove it, and go on with --resume."), self._file(relation).name
         raw = files.read_bytes(name)
         try:
-            return pl.read_parquet(io.BytesIO(raw))
-        except POLARS_ERRORS as error:
+            with expect_damage(self._file(relation)):
+                return pl.read_parquet(io.BytesIO(raw))
+        except ReadError as error:
             raise files.damaged(name, "it holds no table") from error
 
     def remove(self) -> None:

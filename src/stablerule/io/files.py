@@ -114,5 +114,10 @@ def _refuse_compressed_without_suffix(path: Path, beginning: bytes) -> None:
 def open_compressed(path: Path, like: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file for writing, compressed as the suffix of the final name says."""
     _, _, compression = split_suffixes(like)
+    if compression == ".gz":
+        # Neither the time nor the name of the temporary file: the same facts are the same bytes.
+        with open(path, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as stream:
+            yield cast("IO[bytes]", stream)
+        return
     with WRITERS.get(compression, open)(path, "wb") as stream:
         yield stream

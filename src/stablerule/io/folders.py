@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from stablerule.errors import OutputExists, WriteError
 from stablerule.io.atomic import flush_to_disk, read_umask, resolve_place, word_write_errors
 from stablerule.io.exchange import exchange_paths
-from stablerule.io.temporaries import NEW, OLD, make_temporary_folder, restore_folder
+from stablerule.io.temporaries import NEW, OLD, SUFFIX, make_temporary_folder, restore_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,7 +95,8 @@ def _refuse_foreign_folder(path: Path, place: Path, *, overwrite: bool, replaces
         raise WriteError(f"{path}: there is a file of that name. Choose another place, or remove it.")
     if os.listdir(place) and not overwrite:
         raise _make_exists_error(path)
-    foreign = sorted(replaces.find_foreign(place))
+    # What a killed run left inside, beside a file that was being written there, is ours.
+    foreign = sorted(name for name in replaces.find_foreign(place) if not name.endswith(SUFFIX))
     if foreign:
         shown = ", ".join(map(repr, foreign[:5])) + (", ..." if len(foreign) > 5 else "")
         raise WriteError(

@@ -12,8 +12,9 @@ import polars as pl
 
 from stablerule.errors import OptionError, ReadError
 from stablerule.io.columns import Part, Place, find_table_layout, type_optional_columns
-from stablerule.io.files import open_bytes, shorten_file_error
+from stablerule.io.files import open_bytes
 from stablerule.io.options import TRIPLE
+from stablerule.io.parquet import POLARS_ERRORS, expect_damage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 PARQUET_ROWS = 1 << 20
 PARQUET_MAGIC = b"PAR1"
-POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 HOW = "Say what the others are by their number, from 0: columns={'head': 0, 'relation': 1, 'tail': 2, 'weight': 3}."
 
 
@@ -37,20 +37,16 @@ def read_parquet(path: Path, options: ReadOptions) -> Iterator[Part]:
     with open_bytes(path) as stream:
         if stream.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:
             raise ReadError("not a Parquet file.", path=path)
-    try:
+    with expect_damage(path):
         # Absolute, and not as a pattern: a file may be called f[1].parquet or ~f.parquet.
         table = pl.scan_parquet(path.absolute(), glob=False, hive_partitioning=False)
         names = table.collect_schema().names()
         rows = table.select(pl.len()).collect().item()
-    except (*POLARS_ERRORS, OSError) as error:
-        raise _make_parquet_error(path, error) from error
     places = find_table_layout(names, options, path=path).places
     for start in range(0, max(rows, 1), PARQUET_ROWS):
-        try:
+        with expect_damage(path):
             wanted = [pl.nth(place).alias(role) for role, place in places.items()]
             part = table.slice(start, PARQUET_ROWS).select(wanted).collect()
-        except (*POLARS_ERRORS, OSError) as error:
-            raise _make_parquet_error(path, error) from error
         yield _check_frame_names(part, Place(path, first_row=start))
 
 
@@ -97,11 +93,6 @@ def _check_frame_names(frame: pl.DataFrame, place: Place) -> Part:
             raise place.error(f"expected a {role}, found nothing", int(empty.arg_true()[0]))
         frame = frame.with_columns(names)
     return Part(type_optional_columns(frame, place), place)
-
-
-def _make_parquet_error(path: Path, error: BaseException) -> ReadError:
-    what = shorten_file_error(error) if isinstance(error, Exception) else "its data make no sense"
-    return ReadError(f"a damaged Parquet file ({what}). Copy or make it again.", path=path)
 
 
 def read_tuples(rows: Iterable[Any], options: ReadOptions, where: str = "list of triples") -> Part:

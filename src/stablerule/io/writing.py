@@ -47,12 +47,11 @@ def write_triples(
     prefixes, base: for RDF, see `ReadOptions`.
     """
     path = Path(path)
-    suffix = _find_file_format(path)
-    names = Shortening(prefixes or {}, ReadOptions(base=base).base)
+    _find_file_format(path)  # before a file is made
+    Shortening(prefixes or {}, ReadOptions(base=base).base)
     facts = _read_facts_to_write(frame)
-    _refuse_lossy_format(facts, suffix, path)
     with write_beside(path) as temporary:
-        _write_facts(facts, temporary, suffix, names, header=header, path=path)
+        write_triples_into(temporary, facts, prefixes, header=header, base=base, path=path)
 
 
 def write_dataset(
@@ -68,16 +67,46 @@ def write_dataset(
     overwrite: replace a folder that holds splits and nothing else.
     """
     folder = Path(folder)
-    # All that can be known to fail is looked at before a folder is made.
-    chosen = _find_file_format(folder / f"train{suffix}")
-    names = Shortening(dataset.prefixes, ReadOptions(base=base).base)
-    frames = {part: dataset.frame(part) for part, triples in dataset.splits.items() if len(triples)}
-    for part, frame in frames.items():
-        _refuse_lossy_format(frame, chosen, folder / f"{part}{suffix}")
+    _find_file_format(folder / f"train{suffix}")  # before a folder is made
+    Shortening(dataset.prefixes, ReadOptions(base=base).base)
     with folder_beside(folder, overwrite=overwrite, replaces=SPLIT_FOLDER) as temporary:
-        for part, frame in frames.items():
+        write_dataset_into(temporary, dataset, suffix=suffix, base=base, path=folder)
+
+
+def write_dataset_into(
+    temporary: Path, dataset: Dataset, *, suffix: str = ".tsv", base: str | None = None, path: Path
+) -> None:
+    """Write the files of a dataset into a temporary folder; `path`, where it will be, is for messages."""
+    temporary.mkdir(exist_ok=True)
+    for part, triples in dataset.splits.items():
+        if len(triples):
             file = f"{part}{suffix}"
-            _write_facts(frame, temporary / file, chosen, names, header=None, path=folder / file)
+            frame = dataset.frame(part)
+            write_triples_into(temporary / file, frame, dataset.prefixes, base=base, path=path / file)
+
+
+def write_triples_into(
+    temporary: Path,
+    frame: pl.DataFrame,
+    prefixes: Mapping[str, str] | None = None,
+    *,
+    header: bool | None = None,
+    base: str | None = None,
+    path: Path,
+) -> None:
+    """Write a frame of names to a temporary file; `path`, where it will be, says the format, and is for messages."""
+    suffix = _find_file_format(path)
+    names = Shortening(prefixes or {}, ReadOptions(base=base).base)
+    _refuse_lossy_format(frame, suffix, path)
+    if suffix == ".parquet":
+        frame.write_parquet(temporary)
+        return
+    with open_compressed(temporary, like=path) as stream:
+        if suffix in RDF_FORMATS:
+            columns = ["head", "relation", "tail", *(["source"] if "source" in frame.columns else [])]
+            write_rdf(frame.select(columns).iter_rows(), stream, suffix, names, path=path)
+        else:
+            write_table(frame, stream, "," if suffix == ".csv" else "\t", header=header, path=path)
 
 
 def save_graph(graph: Graph, folder: str | PathLike[str], *, overwrite: bool = False) -> None:
@@ -144,21 +173,6 @@ def _refuse_lossy_format(frame: pl.DataFrame, suffix: str, path: Path) -> None:
             f"{path}: {' and '.join(lost)} of {len(frame):,} facts would be lost: {suffix} has no place for it.{quads} "
             f"or drop what may go: frame.drop({', '.join(map(repr, lost))})."
         )
-
-
-def _write_facts(
-    frame: pl.DataFrame, temporary: Path, suffix: str, names: Shortening, *, header: bool | None, path: Path
-) -> None:
-    """Write to a temporary file; `path`, where it will stand, is for messages and for its suffix."""
-    if suffix == ".parquet":
-        frame.write_parquet(temporary)
-        return
-    with open_compressed(temporary, like=path) as stream:
-        if suffix in RDF_FORMATS:
-            columns = ["head", "relation", "tail", *(["source"] if "source" in frame.columns else [])]
-            write_rdf(frame.select(columns).iter_rows(), stream, suffix, names, path=path)
-        else:
-            write_table(frame, stream, "," if suffix == ".csv" else "\t", header=header, path=path)
 
 
 def write_table(frame: pl.DataFrame, stream: IO[bytes], separator: str, *, header: bool | None, path: Path) -> None:

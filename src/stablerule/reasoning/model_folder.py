@@ -21,8 +21,7 @@ from stablerule.errors import ReadError
 from stablerule.graph import Dataset, Graph, Triples, Vocabulary
 from stablerule.io import folder_beside
 from stablerule.io.checked_folder import CheckedFolder, sum_files
-from stablerule.io.files import shorten_file_error
-from stablerule.io.frames import POLARS_ERRORS
+from stablerule.io.parquet import expect_damage
 from stablerule.io.saved_graph import FILES as GRAPH_FILES
 from stablerule.io.saved_graph import (
     INDEX,
@@ -210,11 +209,11 @@ def _read_learned(files: CheckedFolder, about: About) -> Learned:
 def _read_rules(files: CheckedFolder, count: int) -> RuleSet:
     raw = files.read_bytes(RULES)
     try:
-        rules = RuleSet.from_frame(pl.read_parquet(io.BytesIO(raw)))
+        with expect_damage(files.path / RULES):
+            frame = pl.read_parquet(io.BytesIO(raw))
+        rules = RuleSet.from_frame(frame)
     except ReadError as error:
         raise files.damaged(RULES, error.problem) from error
-    except (OSError, *POLARS_ERRORS) as error:
-        raise files.damaged(RULES, f"it holds no rules ({shorten_file_error(error)})") from error
     if len(rules) != count:
         raise files.damaged(RULES, f"{len(rules):,} rules instead of {count:,}")
     return rules

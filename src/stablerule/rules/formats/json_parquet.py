@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 
 from stablerule.errors import ReadError
+from stablerule.io.parquet import expect_damage
 from stablerule.rules.formats.loading import (
     Format,
     LoadedRules,
@@ -75,11 +76,8 @@ def read_parquet_rules(data: bytes, path: Path) -> LoadedRules:
     """Read the table of a set of rules."""
     if not data:
         raise ReadError("no rules in it: the file is empty.", path=path)
-    try:
+    with expect_damage(path):
         frame = pl.read_parquet(io.BytesIO(data))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        problem = str(error).partition("\n")[0]
-        raise ReadError(f"not a Parquet file, or a damaged one ({problem}). Write it again.", path=path) from error
     return load_rule_frame(frame, path)
 
 

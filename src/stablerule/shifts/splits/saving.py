@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from stablerule.errors import InputError, OptionError, ReadError, WriteError
-from stablerule.io import check_output_folder, folder_beside, read_dataset, write_dataset, write_triples
+from stablerule.errors import InputError, OptionError, ReadError
+from stablerule.io import check_output_folder, folder_beside, read_dataset
 from stablerule.io.files import split_suffixes
 from stablerule.io.reading import find_split_of_file
+from stablerule.io.writing import write_dataset_into, write_triples_into
 from stablerule.reasoning.model_folder import installed_versions
 
 if TYPE_CHECKING:
@@ -149,14 +150,12 @@ def save_split(
     if split_suffixes(Path(f"train{suffix}"))[1] not in TABLES:
         raise OptionError(f"A split can't be written as {suffix!r}: formats are {', '.join(TABLES)}.")
     with folder_beside(folder, overwrite=overwrite, replaces=SAVED_SPLIT) as temporary:
-        try:
-            for name, dataset in parts.items():
-                write_dataset(dataset, temporary / name, suffix=suffix)
-                if examples is not None:
-                    write_triples(dataset.vocabulary.decode(examples), temporary / name / f"{EXAMPLES}{suffix}")
-        except (OptionError, WriteError) as error:
-            # Not the path of the temporary folder, which is gone when somebody reads this.
-            raise type(error)(str(error).replace(str(temporary), str(folder))) from error
+        for name, dataset in parts.items():
+            write_dataset_into(temporary / name, dataset, suffix=suffix, path=folder / name)
+            if examples is not None:
+                file = f"{EXAMPLES}{suffix}"
+                frame = dataset.vocabulary.decode(examples)
+                write_triples_into(temporary / name / file, frame, path=folder / name / file)
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (temporary / MANIFEST).write_text(text, encoding="utf-8")
 
@@ -209,7 +208,7 @@ def _read_saved_parts(folder: Path) -> list[str]:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         return list(manifest["parts"]) if manifest["stablerule"] and manifest["kind"] else []
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
