@@ -23,6 +23,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pytest
+
 from stablerule.cli import main
 from stablerule.io import folders, temporaries
 from stablerule.learning.checkpoints import Checkpoints
@@ -57,9 +59,9 @@ class Work:
 
 SMALL = ("walks=2000", "training.steps=12", "training.size=8", "training.batch_size=100")
 WORKS = (
-    Work("convert", ("data", "convert", "data", "out", "--to", "csv.gz"), "out", share=2),
-    Work("split", ("split", "data", "-o", "out", "--kind", "random", "--seed", "1"), "out", share=2),
-    Work("split into folders", ("split", "data", "-o", "out", "--kind", "inductive"), "out", share=2),
+    Work("convert", ("data", "convert", "data", "out", "--to", "csv.gz"), "out", share=6),
+    Work("split", ("split", "data", "-o", "out", "--kind", "random", "--seed", "1"), "out", share=6),
+    Work("split into folders", ("split", "data", "-o", "out", "--kind", "inductive"), "out", share=6),
     Work("evaluate", ("evaluate", "model", "data", "--json", "out.json"), "out.json", ()),
     Work("ask", ("ask", "model", "--queries", "queries.tsv", "-o", "out.tsv"), "out.tsv"),
     Work(
@@ -127,9 +129,10 @@ def _run_as_child(words: tuple[str, ...], at: int | None, kind: str, *, exchange
     os.dup2(printed, 1)
     os.dup2(printed, 2)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    Checkpoints.due = lambda _: True  # type: ignore[method-assign]
+    patch = pytest.MonkeyPatch()
+    patch.setattr(Checkpoints, "due", lambda _: True)
     if not exchange:
-        folders.exchange_paths = lambda *_: False
+        patch.setattr(folders, "exchange_paths", lambda *_: False)
     points = Points(at, kind)
     sys.argv = ["stablerule", *words]
     sys.setprofile(points.watch)

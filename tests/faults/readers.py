@@ -7,6 +7,7 @@ import tarfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def _make_graph_readers(folder: Path) -> list[Reader]:
         path = folder / f"facts{suffix}"
         rich = ".n" not in suffix and ".ttl" not in suffix
         write_triples(more if rich else frame, path, base="urn:x:")
-        made.append(Reader(f"facts{suffix}", path, lambda path=path: _look_at(read_dataset(path))))
+        made.append(Reader(f"facts{suffix}", path, partial(_read_and_look, path)))
     quoted = folder / "quoted.csv"
     quoted.write_text('head,relation,tail\n"a ""b"", c",r,"x\ny"\n# comment\n"d",s,"e"\n' * 3)
     made.append(Reader("quoted.csv", quoted, lambda: _look_at(read_dataset(quoted))))
@@ -79,6 +80,15 @@ def _read_in_encodings(path: Path) -> None:
     for encoding in ("latin-1", "utf-16", "utf-7", "shift_jis"):
         with suppress(StableRuleError):
             _look_at(read_dataset(path, encoding=encoding))
+
+
+def _read_and_look(path: Path) -> None:
+    _look_at(read_dataset(path))
+
+
+def _read_manifest(folder: Path) -> None:
+    check_split_place(folder, overwrite=True)
+    find_splits(folder)
 
 
 def _look_at(dataset: Dataset) -> None:
@@ -117,10 +127,10 @@ def _make_rule_readers(folder: Path) -> list[Reader]:
     for name, suffix in formats.items():
         path = folder / f"rules-{name}{suffix}.xz" if name == "text" else folder / f"rules-{name}{suffix}"
         some = rules if name != "amie" else RuleSet([Rule("r", ("s", "~t")), Rule("s", ("r",))])
-        write_rules(some, path, format=name)  # type: ignore[arg-type]
+        write_rules(some, path, format=name)
         damages = (damage_bytes, damage_json) if name == "json" else (damage_bytes,)
         for how in (None, name):
-            read = lambda path=path, how=how: len(read_rules(path, how).rules)  # noqa: E731
+            read = partial(read_rules, path, how)
             made.append(Reader(f"rules {name}" + (" by its content" if how is None else ""), path, read, damages))
     return made
 
@@ -150,7 +160,7 @@ def _make_split_readers(folder: Path) -> list[Reader]:
         Reader(
             "manifest of a split",
             manifest,
-            lambda: (check_split_place(folder / "split", overwrite=True), find_splits(folder / "split")),
+            partial(_read_manifest, folder / "split"),
             (damage_bytes, damage_json),
         ),
         Reader("examples of a split", examples, lambda: read_examples(folder / "split", WORLD)),

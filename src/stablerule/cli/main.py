@@ -73,6 +73,7 @@ def main(
 
 def run() -> None:
     """Run the command line; every end has its exit code, see `main`."""
+    _open_missing_streams()
     notes = logging.StreamHandler(sys.stderr)
     notes.setFormatter(NoteFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[notes])
@@ -81,6 +82,17 @@ def run() -> None:
             # A terminal that can't show a name gets its code instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
     sys.exit(_run())
+
+
+def _open_missing_streams() -> None:
+    """Lead closed standard streams nowhere: else the next file that is opened would get what is printed."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115  # until the end
 
 
 def _run() -> int:
@@ -108,6 +120,8 @@ def _ended_by(error: BaseException) -> int:
             code = _forget_output(CLOSED_PIPE)
         case SystemExit():
             code = error.code if isinstance(error.code, int) else 0
+        case MemoryError():
+            code = _fail(error, "there is not enough memory for this. Free some, or bring fewer facts.")
         case OSError():
             code = _forget_output(_fail(error, f"{error.strerror or error}."))
         case _ if isinstance(error, USAGE_ERROR):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import stat
@@ -11,7 +12,7 @@ import sys
 import zlib
 from contextlib import contextmanager
 from functools import partial
-from typing import IO, TYPE_CHECKING, Literal, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from stablerule.errors import ReadError
 from stablerule.io.temporaries import restore_folder
@@ -36,6 +37,9 @@ WRITERS = COMPRESSIONS | {
     ".zst": cast("Callable[..., IO[bytes]]", partial(zstd.open, options={zstd.CompressionParameter.checksum_flag: 1}))
 }
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError, gzip.BadGzipFile)
+# Compressed facts shrink to a tenth, at most to a hundredth; what shrinks more was made to fill a memory or a disk.
+BOMB_RATIO, BOMB_BYTES = 500, 256 << 20
+EXPANDED_BYTES = 1 << 20
 # How compressed files begin, to tell one that has lost its suffix.
 MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst", b"PK\x03\x04": ".zip"}
 
@@ -85,8 +89,10 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     _, _, compression = split_suffixes(path)
     try:
         with COMPRESSIONS.get(compression, open)(path, "rb") as stream:
-            if not compression:
-                _refuse_compressed_without_suffix(path, stream.peek(16))
+            if compression:
+                yield io.BufferedReader(_Expanding(stream, path), EXPANDED_BYTES)
+                return
+            _refuse_compressed_without_suffix(path, stream.peek(16))
             yield stream
     except FileNotFoundError as error:
         raise ReadError("no such file.", path=path) from error
@@ -98,6 +104,31 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
         ) from error
     except OSError as error:
         raise make_read_error(path, error) from error
+
+
+class _Expanding(io.RawIOBase):
+    """Decompressed data, up to where no honest file would go on: a bomb is noticed before it fills the memory."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        self._stream, self._path, self._read = stream, path, 0
+        about = path.stat()
+        self._most = max(BOMB_BYTES, BOMB_RATIO * about.st_size) if stat.S_ISREG(about.st_mode) else None
+
+    def readable(self) -> bool:
+        """Tell that it is there to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer; what goes on for too long is an error."""
+        found: int = self._stream.readinto(buffer)  # type: ignore[attr-defined]
+        self._read += found
+        if self._most is not None and self._read > self._most:
+            raise ReadError(
+                f"expands to more than {BOMB_RATIO} times its size, as no list of facts does. If you trust it, "
+                "decompress it yourself.",
+                path=self._path,
+            )
+        return found
 
 
 def _refuse_compressed_without_suffix(path: Path, beginning: bytes) -> None:

@@ -6,6 +6,8 @@ labels of a pandas frame may look the same.
 
 from __future__ import annotations
 
+import io
+import os
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -39,7 +41,7 @@ def read_parquet(path: Path, options: ReadOptions) -> Iterator[Part]:
             raise ReadError("not a Parquet file.", path=path)
     with expect_damage(path):
         # Absolute, and not as a pattern: a file may be called f[1].parquet or ~f.parquet.
-        table = pl.scan_parquet(path.absolute(), glob=False, hive_partitioning=False)
+        table = pl.scan_parquet(_name_for_polars(path), glob=False, hive_partitioning=False)
         names = table.collect_schema().names()
         rows = table.select(pl.len()).collect().item()
     places = find_table_layout(names, options, path=path).places
@@ -48,6 +50,15 @@ def read_parquet(path: Path, options: ReadOptions) -> Iterator[Part]:
             wanted = [pl.nth(place).alias(role) for role, place in places.items()]
             part = table.slice(start, PARQUET_ROWS).select(wanted).collect()
         yield _check_frame_names(part, Place(path, first_row=start))
+
+
+def _name_for_polars(path: Path) -> Path | io.BytesIO:
+    """Return an absolute path, or the file itself where its name is no Unicode text, which polars needs."""
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        return io.BytesIO(path.read_bytes())
+    return path.absolute()
 
 
 def read_pandas(source: Any, options: ReadOptions, where: str = "pandas frame") -> Part:

@@ -59,7 +59,7 @@ class TableReader:
     def read_stream(self, stream: IO[bytes]) -> Iterator[Part]:
         """Do the same for a stream that is open already; `path` is then only for messages."""
         blocks = read_line_blocks(
-            read_utf8_pieces(stream, self.path, encoding=self.options.encoding, size=self.block_bytes)
+            read_utf8_pieces(stream, self.path, encoding=self.options.encoding, size=self.block_bytes), self.path
         )
         layout, found, left = None, 0, None
         while (block := left or next(blocks, None)) is not None:

@@ -19,6 +19,8 @@ PIECE_BYTES = 32 << 20
 UTF16_SAMPLE = 10  # bytes of the shortest triple, such as "a\tr\tb", in UTF-16
 # A quotation longer than this is one that nobody closed; the rest of the file would be read into memory as one cell.
 LONGEST_QUOTATION = 16 << 20
+# Nor is a line that is longer a list of names.
+LONGEST_LINE = 64 << 20
 
 
 def read_utf8_pieces(
@@ -92,7 +94,7 @@ class Block:
     first_line: int
 
 
-def read_line_blocks(pieces: Iterable[bytes]) -> Iterator[Block]:
+def read_line_blocks(pieces: Iterable[bytes], path: str | Path) -> Iterator[Block]:
     """Cut pieces of text after their last line end.
 
     A quotation may go on in the next block. Only the parser of quotations can tell (a quote counts at the beginning of
@@ -108,6 +110,10 @@ def read_line_blocks(pieces: Iterable[bytes]) -> Iterator[Block]:
             open_line = []
         if cut < len(piece):
             open_line.append(piece[cut:])
+            if sum(map(len, open_line)) > LONGEST_LINE:
+                raise ReadError(
+                    f"a line of more than {LONGEST_LINE >> 20} MB: these are no triples.", path=path, line=line
+                )
     if open_line:
         yield Block(b"".join(open_line), line)
 

@@ -98,11 +98,10 @@ def write_triples_into(
     suffix = _find_file_format(path)
     names = Shortening(prefixes or {}, ReadOptions(base=base).base)
     _refuse_lossy_format(frame, suffix, path)
-    if suffix == ".parquet":
-        frame.write_parquet(temporary)
-        return
     with open_compressed(temporary, like=path) as stream:
-        if suffix in RDF_FORMATS:
+        if suffix == ".parquet":
+            frame.write_parquet(stream)
+        elif suffix in RDF_FORMATS:
             columns = ["head", "relation", "tail", *(["source"] if "source" in frame.columns else [])]
             write_rdf(frame.select(columns).iter_rows(), stream, suffix, names, path=path)
         else:

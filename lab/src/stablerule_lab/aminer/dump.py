@@ -87,7 +87,7 @@ def _read_stream(stream: IO[bytes], where: str, encoding: str, advance: Advance)
 
 def _lines(stream: IO[bytes], where: str, encoding: str, advance: Advance) -> Iterator[Line]:
     pieces = _with_line_ends(read_utf8_pieces(stream, where, encoding=encoding, size=PIECE_BYTES), where)
-    for block in read_line_blocks(pieces):
+    for block in read_line_blocks(pieces, where):
         for number, raw in enumerate(io.BytesIO(block.text), block.first_line):
             try:
                 yield Line(number, raw.decode())
