@@ -21,6 +21,7 @@ from stablerule.datasets import households
 from stablerule.errors import StableRuleError
 from stablerule.io import find_splits
 from stablerule.rules import read_rules, write_rules
+from stablerule.rules.formats import FormatName
 from stablerule.shifts import read_query_set
 from stablerule.shifts.labels import read_labels
 from stablerule.shifts.splits import check_split_place, read_examples, split_train_side
@@ -129,7 +130,8 @@ def _make_rule_readers(folder: Path) -> list[Reader]:
         some = rules if name != "amie" else RuleSet([Rule("r", ("s", "~t")), Rule("s", ("r",))])
         write_rules(some, path, format=name)
         damages = (damage_bytes, damage_json) if name == "json" else (damage_bytes,)
-        for how in (None, name):
+        ways: tuple[FormatName | None, ...] = (None, name)
+        for how in ways:
             read = partial(read_rules, path, how)
             made.append(Reader(f"rules {name}" + (" by its content" if how is None else ""), path, read, damages))
     return made

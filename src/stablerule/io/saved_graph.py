@@ -15,7 +15,7 @@ from stablerule.graph import Graph, Names, Vocabulary
 from stablerule.graph.soundness import DTYPES, array_lengths, find_unsound_array
 from stablerule.io.checked_folder import CheckedFolder, sum_files
 from stablerule.io.files import shorten_file_error
-from stablerule.io.frames import POLARS_ERRORS
+from stablerule.io.parquet import POLARS_ERRORS
 
 if TYPE_CHECKING:
     from pathlib import Path
