@@ -103,7 +103,16 @@ def test_the_network_learns_from_the_rest_and_its_rules_are_measured_on_all() ->
 def test_the_command_line_says_so(tmp_path: Path) -> None:
     everything = Dataset.of_graph(WORLD.graph)
     write_triples(everything.frame("train"), tmp_path / "all.tsv")
-    words = ["learn", str(tmp_path / "all.tsv"), "--method", "tabular", "--set", "walks=20000", "--max-length", "2"]
+    words: list[str | Path] = [
+        "learn",
+        tmp_path / "all.tsv",
+        "--method",
+        "tabular",
+        "--set",
+        "walks=20000",
+        "--max-length",
+        "2",
+    ]
     learned = run(*words, "-o", tmp_path / "m")
     assert learned.exit_code == 0, learned.output
     count = refit.count_held_out(WORLD.graph)
