@@ -55,7 +55,7 @@ def find_in_style(css: str) -> List[str]:
 
 def find_foreign(site: str) -> List[str]:
     """Name each page or style sheet of the site with what it would fetch from elsewhere."""
-    return sorted("{}: {}".format(os.path.relpath(path, site), one) for path, one in look_through(site))
+    return sorted(f"{os.path.relpath(path, site)}: {one}" for path, one in look_through(site))
 
 
 def look_through(site: str) -> Iterator[Tuple[str, str]]:

@@ -14,12 +14,14 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.files import File
 from site_commands import describe_commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "stablerule"
@@ -265,4 +267,4 @@ def first_sentence(docstring: str) -> str:
     >>> first_sentence("Read a | b,\\nthen more.\\n\\nThe rest.")
     'Read a \\\\| b, then more.'
     """
-    return " ".join(docstring.split("\n\n")[0].split()).replace("|", "\\|")
+    return " ".join(docstring.split("\n\n", maxsplit=1)[0].split()).replace("|", "\\|")
