@@ -13,7 +13,7 @@ import stablerule
 PAINTERS = Path(__file__).with_name("painters.csv")
 
 
-def main(path: Path = PAINTERS, relation: str = "nationality") -> None:
+def main(path: str | Path = PAINTERS, relation: str = "nationality") -> None:
     """Learn rules for a relation, and print the facts that the file lacks."""
     dataset = stablerule.read_dataset(path)
     print(dataset)
@@ -31,4 +31,4 @@ def main(path: Path = PAINTERS, relation: str = "nationality") -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:2]), *sys.argv[2:3])
+    main(*sys.argv[1:3])

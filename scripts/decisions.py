@@ -139,7 +139,7 @@ def missing(stamp: Optional[Stamp], wanted: Stamp) -> Optional[str]:
     if stamp.python != wanted.python:
         return f"Python is now {wanted.python}"
     if stamp.fingerprint != wanted.fingerprint:
-        return "pyproject.toml has changed"
+        return "pyproject.toml or constraints.txt has changed"
     lacking = wanted.extras - stamp.extras
     return "missing: " + ", ".join(sorted(lacking)) if lacking else None
 
@@ -191,9 +191,15 @@ ADVICE = (
         "a file may not be written. See who owns the project's folder and .venv, and run this again.",
     ),
     (
+        r"resolutionimpossible|conflicting dependencies",
+        "no versions fit together. If pyproject.toml asks for more than constraints.txt allows, run\n"
+        "scripts/make_constraints; else delete the line in constraints.txt that the log names, and run this again.",
+    ),
+    (
         r"no matching distribution|could not find a version|requires a different python|failed building wheel",
         "a package has no build for Python {python} on this machine, or the index in use lacks it. Remove .venv\n"
-        "and start this with another Python (3.11 to 3.14), or see the log for the package's name.",
+        "and start this with another Python (3.11 to 3.14), or see the log for the package's name: if the index has\n"
+        "another version of it, delete its line in constraints.txt.",
     ),
 )
 

@@ -244,6 +244,8 @@ def install(progress: Progress, stamp: Optional[Stamp], wanted: Stamp, reason: s
     write_stamp(wanted._replace(extras=stamp.extras if stamp else frozenset(), fingerprint=NOT_ENDED))
     options = ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     command = [os.path.join(BIN, "python"), "-m", "pip", "install", *options]
+    if read_text(constraints()):
+        command += ["-c", constraints()]
     code, log = run_logged(command + [word for one in asked for word in ("-e", one)], progress)
     if code:
         if stamp is not None and "Installing collected packages" not in log:
@@ -265,9 +267,14 @@ def look() -> Found:
     return Found(python, stamp, fault(python, stamp, read_made_at(stamp), VENV))
 
 
+def constraints() -> str:
+    """Path of the versions that are known to work together (scripts/make_constraints writes them)."""
+    return os.path.join(ROOT, "constraints.txt")
+
+
 def read_projects() -> str:
-    """Say what the installation depends on: the project files of the library and of the laboratory."""
-    return read_text(PYPROJECT) + "\n" + read_text(os.path.join(ROOT, "lab", "pyproject.toml"))
+    """Say what the installation depends on: the versions, and the project files of the library and the laboratory."""
+    return "\n".join(map(read_text, (constraints(), PYPROJECT, os.path.join(ROOT, "lab", "pyproject.toml"))))
 
 
 def prepare(*extras: str) -> None:

@@ -28,7 +28,7 @@ class Page(HTMLParser):
         self.in_style = tag == "style"
         if tag == "link" and not NAMED.intersection(values.get("rel", "").lower().split()):
             self.fetched.append(values.get("href", ""))
-        if tag == "use":
+        if tag in ("use", "image", "feimage"):
             self.fetched += [values.get("href", ""), values.get("xlink:href", "")]
         self.fetched += [value for name, value in values.items() if name in FETCHED]
         self.fetched += IN_STYLE.findall(values.get("style", ""))

@@ -12,30 +12,18 @@ So pages link to one another as files do, and can be read on a code host as well
 from __future__ import annotations
 
 import ast
-import os
 import re
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkdocs.structure.files import File
+from mkdocs.structure.files import File, InclusionLevel
 from site_commands import describe_commands
+from site_text import ROOT, find_file, find_links, first_sentence, place_of, rewrite_links
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "stablerule"
-# Where the files of the project are on the site, if they are pages of it: the longest beginning decides.
-PLACES = {
-    "README.md": "index.md",
-    "CHANGELOG.md": "changelog.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "docs/": "",
-    "lab/README.md": "lab/index.md",
-    "lab/docs/": "lab/",
-}
-# Other files that pages link to are copied to this folder of the site.
-COPIES = "files/"
 ROOMS = [
     "graph",
     "io",
@@ -51,8 +39,6 @@ ROOMS = [
     "errors",
     "extending",
 ]
-LINK = re.compile(r'(?P<begin>\]\(|<img [^>]*?src=")(?P<target>[^)\s"]+)(?P<end>[)"\s])')
-FENCE = re.compile(r"(?ms)^(```+)[^\n]*\n.*?^\1[ \t]*$")
 
 
 def on_config(config: Any) -> None:
@@ -84,7 +70,9 @@ def on_files(files: Any, config: Any) -> Any:
     linked = {path for file in files if file.is_documentation_page() for path in linked_files(file)}
     for path in sorted(linked):
         if files.get_file_from_path(place_of(path)) is None:
-            files.append(File.generated(config, place_of(path), abs_src_path=str(ROOT / path)))
+            copy = File.generated(config, place_of(path), abs_src_path=str(ROOT / path))
+            copy.inclusion = InclusionLevel.NOT_IN_NAV
+            files.append(copy)
     return files
 
 
@@ -97,22 +85,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 def pages_from_elsewhere() -> Iterator[str]:
     """List the project's files outside of docs/ that become files of the site."""
-    yield from ("CHANGELOG.md", "CONTRIBUTING.md", "lab/README.md")
+    yield from ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "lab/README.md")
     for path in sorted((ROOT / "lab" / "docs").rglob("*")):
         if path.is_file():
             yield path.relative_to(ROOT).as_posix()
-
-
-def place_of(path: str) -> str:
-    """Return where a file of the project is on the site.
-
-    >>> place_of("docs/data.md"), place_of("lab/docs/paper.md"), place_of("benchmarks/reading.py")
-    ('data.md', 'lab/paper.md', 'files/benchmarks/reading.py')
-    """
-    for begin in sorted(PLACES, key=len, reverse=True):
-        if path == begin or (begin.endswith("/") and path.startswith(begin)):
-            return PLACES[begin] + path[len(begin) :]
-    return COPIES + path
 
 
 def linked_files(file: Any) -> Iterator[str]:
@@ -124,39 +100,6 @@ def linked_files(file: Any) -> Iterator[str]:
         path = find_file(source, target)
         if path is not None and (ROOT / path).is_file():
             yield path
-
-
-def find_links(markdown: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Find the links of a page to other files, those in code blocks aside, without what follows a `#`."""
-    code = [match.span() for match in FENCE.finditer(markdown)]
-    for match in LINK.finditer(markdown):
-        target = match["target"].partition("#")[0]
-        if target and ":" not in target and not any(begin <= match.start() < end for begin, end in code):
-            yield match, target
-
-
-def find_file(source: Path, target: str) -> str | None:
-    """Return the path in the project of what a page links to; None if it is not there."""
-    found = Path(os.path.normpath(source.parent / target))
-    return found.relative_to(ROOT).as_posix() if found.exists() and found.is_relative_to(ROOT) else None
-
-
-def rewrite_links(markdown: str, source: Path, uri: str) -> str:
-    """Rewrite the links of one page; a folder has no page, so a link to one becomes its text."""
-    pieces, done = [], 0
-    for match, target in find_links(markdown):
-        path = find_file(source, target)
-        if path is None:
-            continue  # mkdocs reports it
-        if (ROOT / path).is_dir():
-            begin = markdown.rfind("[", 0, match.start())
-            pieces += [markdown[done:begin], markdown[begin + 1 : match.start()]]
-        else:
-            new = os.path.relpath(place_of(path), PurePosixPath(uri).parent).replace(os.sep, "/")
-            rest = match["target"][len(target) :]
-            pieces += [markdown[done : match.start()], match["begin"], new, rest, match["end"]]
-        done = match.end()
-    return "".join([*pieces, markdown[done:]])
 
 
 def make_reference() -> dict[str, str]:
@@ -259,12 +202,3 @@ def about_room(room: str) -> str:
     """Return the first sentence of a module's docstring."""
     tree = ast.parse(find_module(PACKAGE, room).read_text(encoding="utf-8"))
     return first_sentence(ast.get_docstring(tree) or "")
-
-
-def first_sentence(docstring: str) -> str:
-    """Return the first paragraph on one line, as a cell of a table.
-
-    >>> first_sentence("Read a | b,\\nthen more.\\n\\nThe rest.")
-    'Read a \\\\| b, then more.'
-    """
-    return " ".join(docstring.split("\n\n", maxsplit=1)[0].split()).replace("|", "\\|")

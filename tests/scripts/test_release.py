@@ -1,0 +1,113 @@
+"""What scripts/release checks before anything is built, and what it finds in what was built."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = '[project]\nname = "stablerule"\nversion = "0.2.0"\n'
+LABORATORY = '[project]\nversion = "0.2.0"\ndependencies = [\n    "stablerule[learn]>=0.2,<0.3",\n]\n'
+CHANGELOG = """# Changelog
+
+## [Unreleased]
+
+## [0.2.0] - 2026-01-31
+
+- Something new.
+
+## [0.1.0] - 2025-01-01
+
+- First.
+"""
+CITATION = "title: StableRule\nversion: 0.2.0\ndate-released: 2026-01-31\n"
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    return importlib.import_module("release_checks")
+
+
+def test_files_that_agree_can_be_released(checks: Any) -> None:
+    assert checks.find_faults(LIBRARY, LABORATORY, CHANGELOG, CITATION) == []
+    assert checks.find_section(CHANGELOG, "0.2.0") == ("2026-01-31", "- Something new.")
+
+
+@pytest.mark.parametrize(
+    ("which", "old", "new", "fault"),
+    [
+        (0, '"0.2.0"', '"0.2.dev1"', "expected a version such as 0.2.0, found '0.2.dev1'"),
+        (1, '"0.2.0"', '"0.1.0"', "lab/pyproject.toml has version 0.1.0, pyproject.toml 0.2.0"),
+        (1, ">=0.2,<0.3", ">=0.1,<0.2", 'does not depend on "stablerule[learn]>=0.2,<0.3"'),
+        (2, "] - 2026-01-31", "]", "no line '## [0.2.0] - YYYY-MM-DD'"),
+        (2, "- Something new.", "", "nothing under [0.2.0]"),
+        (2, "## [Unreleased]\n", "## [Unreleased]\n\n- Later.\n", "entries under [Unreleased]"),
+        (3, "0.2.0", "0.1.0", "CITATION.cff: version is 0.1.0, expected 0.2.0"),
+        (3, "date-released: 2026-01-31\n", "", "CITATION.cff: date-released is missing, expected 2026-01-31"),
+    ],
+)
+def test_files_that_differ_are_named(checks: Any, which: int, old: str, new: str, fault: str) -> None:
+    texts = [LIBRARY, LABORATORY, CHANGELOG, CITATION]
+    texts[which] = texts[which].replace(old, new)
+    (found,) = [one for one in checks.find_faults(*texts) if fault in one]
+    assert found.startswith(("pyproject.toml", "lab/pyproject.toml", "CHANGELOG.md", "CITATION.cff"))
+
+
+def test_the_state_of_the_checkout_is_checked(checks: Any) -> None:
+    assert checks.find_state_faults("", ["v0.1.0"], "0.2.0") == []
+    changed, tagged = checks.find_state_faults(" M README.md\n?? x\n", ["v0.2.0"], "0.2.0")
+    assert "such as 'M README.md'" in changed
+    assert tagged.startswith("The tag v0.2.0 exists")
+
+
+def test_the_contents_of_wheels_are_checked(checks: Any) -> None:
+    names = [one.format(version="0.2.0") for one in checks.WHEELS["stablerule"]]
+    assert checks.check_wheel("stablerule", "0.2.0", names) == []
+    for strange in ("tests/test_x.py", "stablerule/__pycache__/x.pyc", "stablerule/.env", "stablerule/graph/x.pyc"):
+        assert checks.check_wheel("stablerule", "0.2.0", [*names, strange]) == [
+            f"The wheel of stablerule has {strange}, which does not belong there."
+        ]
+    for lacking in names:
+        rest = [name for name in names if name != lacking]
+        assert checks.check_wheel("stablerule", "0.2.0", rest) == [f"The wheel of stablerule lacks {lacking}."]
+
+
+def test_the_contents_of_source_distributions_are_checked(checks: Any) -> None:
+    top = "stablerule_lab-0.2.0/"
+    names = [
+        top + name
+        for name in ("LICENSE", "README.md", "pyproject.toml", "PKG-INFO", ".gitignore", "src/stablerule_lab/py.typed")
+    ]
+    assert checks.check_sdist("stablerule_lab", "0.2.0", names) == []
+    assert checks.check_sdist("stablerule_lab", "0.2.0", names[1:]) == ["The sdist of stablerule_lab lacks LICENSE."]
+    for strange in ("results/cache/x", ".venv/bin/python", "src/x.pyc"):
+        assert checks.check_sdist("stablerule_lab", "0.2.0", [*names, top + strange]) == [
+            f"The sdist of stablerule_lab has {strange}, which does not belong there."
+        ]
+
+
+@pytest.mark.parametrize("script", ["release", "in_venv", "make_constraints"])
+def test_scripts_for_maintainers_say_what_they_do(script: str) -> None:
+    line = [sys.executable, str(ROOT / "scripts" / script), "--help"]
+    assert subprocess.run(line, check=True, capture_output=True, text=True).stdout.startswith(f"scripts/{script}")
+
+
+def test_a_release_stops_before_anything_is_built(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    (tmp_path / "lab").mkdir()
+    for name, text in (("pyproject.toml", LIBRARY), ("lab/pyproject.toml", LABORATORY), ("CITATION.cff", CITATION)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n", encoding="utf-8")
+    line = [sys.executable, str(tmp_path / "scripts" / "release")]
+    ended = subprocess.run(line, check=False, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert "This can't be released:\n  CHANGELOG.md has no line '## [0.2.0] - YYYY-MM-DD'." in ended.stderr
+    assert not (tmp_path / "dist").exists()
+    assert not (tmp_path / ".venv").exists()
