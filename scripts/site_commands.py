@@ -38,7 +38,7 @@ def describe(command: Any, context: Any, level: int) -> Iterator[str]:
     # Those of other distributions, which may be installed, have pages of their own.
     for name, below in getattr(command, "commands", {}).items():
         inner = below.make_context(name, [], parent=context, resilient_parsing=True)
-        yield from describe(below, inner, level + 1 if level > 2 or hasattr(below, "commands") else level)
+        yield from describe(below, inner, level + (context.parent is not None))
 
 
 def describe_parameters(command: Any, context: Any) -> Iterator[str]:

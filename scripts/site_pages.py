@@ -23,6 +23,8 @@ from site_text import ROOT, find_file, find_links, first_sentence, place_of, rew
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Pages with a tab of their own: beside them there is nothing to navigate to.
+ALONE = {"index.md", "tutorial.md"}
 PACKAGE = ROOT / "src" / "stablerule"
 ROOMS = [
     "graph",
@@ -78,6 +80,10 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Turn links to files of the project into links to pages of the site."""
+    if page.file.src_uri in ALONE:
+        page.meta["hide"] = ["navigation"]
+    if page.file.src_uri.startswith("reference/"):
+        page.meta["search"] = {"boost": 0.5}  # a search finds what explains before what lists
     source = page.file.abs_src_path
     text = markdown if source is None else rewrite_links(markdown, Path(source), page.file.src_uri)
     return re.sub(r"(?m)^```python\n(?=>>> )", "```pycon\n", text)
