@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
+# What anybody may start, with whatever Python there is.
+ANYBODYS = ["decisions.py", "environment.py", "site_check.py", "demo", "docs", "in_venv", "release", "test"]
 
 
 @pytest.fixture
@@ -98,7 +101,7 @@ def test_without_a_usable_python_the_message_says_what_to_install(env: Any, pyth
     assert "apt install python3-venv (or python3.11-venv)" in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["decisions.py", "environment.py", "demo", "test"])
+@pytest.mark.parametrize("name", ANYBODYS)
 def test_old_pythons_can_read_the_scripts(name: str) -> None:
     ast.parse((SCRIPTS / name).read_text(), feature_version=(3, 6))
 
@@ -164,6 +167,35 @@ def test_every_fault_of_an_environment_is_named(env: Any, python: Callable[..., 
     assert fault(python(has_pip=False)) == "has no pip"
     assert fault(python(), made=False) == "was left half made"
     assert fault(python(), made_at="/old/.venv") == "was made elsewhere (/old/.venv) and moved here"
+
+
+def test_what_is_installed_keeps_to_the_constraints(env: Any, machine: Machine) -> None:
+    env.prepare()
+    assert "-c" not in machine.commands[-1]
+    for version in ("2.0", "2.1"):
+        (Path(env.ROOT) / "constraints.txt").write_text(f"numpy=={version}\n")
+        env.prepare()
+        options = machine.commands[-1]
+        assert options[options.index("-c") + 1] == str(Path(env.ROOT) / "constraints.txt")
+        machine.installed()
+    env.prepare()
+    assert machine.installed() == []
+
+
+def test_the_constraints_name_no_build_of_torch() -> None:
+    text = (SCRIPTS.parent / "constraints.txt").read_text(encoding="utf-8")
+    names = re.findall(r"(?m)^([a-z0-9-]+)==", text)
+    assert {"numpy", "numba", "polars", "pytest", "mkdocs-material"} <= set(names)
+    assert not {"torch", "triton", "stablerule"} & set(names)
+    assert not [name for name in names if name.startswith(("nvidia", "cuda"))]
+    assert "+" not in re.sub(r"(?m)^#.*$", "", text)
+
+
+def test_tools_run_only_where_they_are_installed(env: Any, tmp_path: Path) -> None:
+    shutil.copytree(SCRIPTS, tmp_path / "scripts")
+    line = [sys.executable, str(tmp_path / "scripts" / "in_venv"), "ruff", "check"]
+    ended = subprocess.run(line, check=False, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (1, "\n.venv is not there.\nWhat to do: run scripts/test once.\n")
 
 
 def test_a_faulty_environment_is_made_again_with_a_line_that_says_so(
@@ -293,7 +325,7 @@ def test_scripts_end_without_a_traceback(
     assert capsys.readouterr().err == printed
 
 
-@pytest.mark.parametrize("script", ["demo", "test"])
+@pytest.mark.parametrize("script", ["demo", "docs", "in_venv", "make_constraints", "release", "test"])
 def test_help_is_printed_without_setting_anything_up(script: str, tmp_path: Path) -> None:
     shutil.copytree(SCRIPTS, tmp_path / "scripts")
     line = [sys.executable, str(tmp_path / "scripts" / script), "--help"]

@@ -93,12 +93,6 @@ def test_the_contents_of_source_distributions_are_checked(checks: Any) -> None:
         ]
 
 
-@pytest.mark.parametrize("script", ["release", "in_venv", "make_constraints"])
-def test_scripts_for_maintainers_say_what_they_do(script: str) -> None:
-    line = [sys.executable, str(ROOT / "scripts" / script), "--help"]
-    assert subprocess.run(line, check=True, capture_output=True, text=True).stdout.startswith(f"scripts/{script}")
-
-
 def test_a_release_stops_before_anything_is_built(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     (tmp_path / "lab").mkdir()
