@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 # Where the files of the project are on the site, if they are pages of it: the longest beginning decides.
@@ -96,3 +96,24 @@ def fence_examples(docstring: str) -> str:
         return f"{indent}```pycon\n{match[0].rstrip()}\n{indent}```\n"
 
     return EXAMPLE.sub(fence, docstring)
+
+
+def list_arguments(docstring: str, names: Iterable[str]) -> str:
+    """Turn a paragraph that describes arguments one after the other into a list.
+
+    >>> list_arguments("Walk.\\n\\nsteps: how many. seed, rng: what\\ndecides.", ["steps", "seed", "rng"])
+    'Walk.\\n\\n- `steps`: how many.\\n- `seed`, `rng`: what decides.'
+    """
+    name = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    if not name:
+        return docstring
+    label = f"(?:{name})(?:, (?:{name}))*"
+
+    def spell(paragraph: str) -> str:
+        if not re.match(f"{label}: ", paragraph):
+            return paragraph
+        pieces = re.split(f"(?:^|(?<=[.;] ))({label}): ", " ".join(paragraph.split()))
+        pairs = zip(pieces[1::2], pieces[2::2], strict=True)
+        return "\n".join(f"- `{one.replace(', ', '`, `')}`: {about.strip()}" for one, about in pairs)
+
+    return "\n\n".join(map(spell, docstring.split("\n\n")))
