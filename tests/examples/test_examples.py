@@ -31,6 +31,7 @@ def test_explain_and_curate(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Piet Mondrian - nationality - Netherlands, by nationality(X, Y) <- born_in(X, A), place_in(A, Y)" in printed
 
 
+@pytest.mark.slow
 def test_complete(capsys: pytest.CaptureFixture[str]) -> None:
     printed = run("complete", capsys)
     counts = re.findall(r"the first +([\d,]+): +([\d,]+) are true, at least +([\d,]+) were expected", printed)
