@@ -37,7 +37,7 @@ def test_complete(capsys: pytest.CaptureFixture[str]) -> None:
     counts = re.findall(r"the first +([\d,]+): +([\d,]+) are true, at least +([\d,]+) were expected", printed)
     assert len(counts) == 3
     for step, true, expected in ([int(number.replace(",", "")) for number in row] for row in counts):
-        assert step / 4 < expected <= true <= step
+        assert step / 5 < expected <= true <= step
 
 
 def test_new_entities(capsys: pytest.CaptureFixture[str]) -> None:
