@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.machinery
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,18 @@ CITATION = "title: StableRule\nversion: 0.2.0\ndate-released: 2026-01-31\n"
 def checks(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     return importlib.import_module("release_checks")
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """scripts/release as a module."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    loader = importlib.machinery.SourceFileLoader("release", str(ROOT / "scripts" / "release"))
+    spec = importlib.util.spec_from_loader("release", loader)
+    assert spec is not None
+    script = importlib.util.module_from_spec(spec)
+    loader.exec_module(script)
+    return script
 
 
 def test_files_that_agree_can_be_released(checks: Any) -> None:
@@ -105,3 +118,37 @@ def test_a_release_stops_before_anything_is_built(tmp_path: Path) -> None:
     assert "This can't be released:\n  CHANGELOG.md has no line '## [0.2.0] - YYYY-MM-DD'." in ended.stderr
     assert not (tmp_path / "dist").exists()
     assert not (tmp_path / ".venv").exists()
+
+
+def test_a_tag_is_made_on_request_when_all_else_is_done(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(script.environment, "ROOT", str(tmp_path))
+    monkeypatch.setattr(script.environment, "prepare", lambda *extras: done.append("prepare"))
+    for name in ("build", "try_wheels", "try_sdists"):
+        monkeypatch.setattr(script, name, lambda *_, name=name: done.append(name))
+    monkeypatch.setattr(script, "check_files", lambda: "0.2.0")
+    for command in (["init", "-q"], ["config", "user.name", "x"], ["config", "user.email", "x@example.org"]):
+        script.git(*command)
+    (tmp_path / "a").touch()
+    with pytest.raises(script.SetupError, match="not committed, such as '\\?\\? a'"):
+        script.release([])
+    assert done == []
+    script.git("add", "a")
+    script.git("commit", "-qm", "All")
+    assert script.release([]) == 0
+    assert script.git("tag", "--list") == ""
+    assert script.release(["--tag"]) == 0
+    assert script.git("tag", "--list").split() == ["v0.2.0"]
+    assert done == ["prepare", "build", "try_wheels", "try_sdists"] * 2
+    with pytest.raises(script.SetupError, match="The tag v0.2.0 exists"):
+        script.release(["--tag"])
+    with pytest.raises(script.SetupError, match="takes --tag or nothing"):
+        script.release(["--push"])
+
+
+def test_the_steps_of_the_demo_are_read_from_it(script: Any) -> None:
+    commands = script.read_demo()
+    assert {command[0] for command in commands} == {"stablerule"}
+    assert any(command[1] == "learn" for command in commands)
