@@ -24,7 +24,7 @@ KINDS = (*get_args(Kind), "all")
 PRINTABLE = tuple(name for name in FORMATS if name != "parquet")
 
 # What people see who ask for nothing else: rules that were right more than a few times, and some of each relation.
-ENOUGH_SUPPORT, A_FEW = 5, 3
+ENOUGH_SUPPORT, A_FEW, SOME = 5, 3, 100
 
 
 def rules(
@@ -32,7 +32,10 @@ def rules(
     relation: Annotated[str | None, typer.Option(help="Only rules for this relation; ~name is its inverse.")] = None,
     top: Annotated[int, typer.Option(help="How many; 0 prints all.")] = 20,
     per_relation: Annotated[
-        int | None, typer.Option(help=f"At most so many for each relation; 0 is no limit. [default in text: {A_FEW}]")
+        int | None,
+        typer.Option(
+            help=f"At most so many for each relation; 0 is no limit. Text has {A_FEW} where nothing else is asked for."
+        ),
     ] = None,
     inverse: Annotated[
         bool, typer.Option("--inverse", help="In text, show the rules for inverse relations as well.")
@@ -50,7 +53,7 @@ def rules(
     format: Annotated[str, typer.Option(help=f"One of {', '.join(PRINTABLE)}.")] = "text",  # noqa: A002
     max_length: Annotated[int | None, typer.Option(help="Only bodies up to this length.")] = None,
     min_support: Annotated[
-        float | None, typer.Option(help=f"Only rules with this much support. [default in text: {ENOUGH_SUPPORT}]")
+        float | None, typer.Option(help=f"Only rules with this much support; {ENOUGH_SUPPORT} in text.")
     ] = None,
     min_confidence: Annotated[float | None, typer.Option(help="Only rules with this confidence.")] = None,
 ) -> None:
@@ -72,7 +75,7 @@ def rules(
     )
     chosen = _with_support(asked) if for_people and min_support is None else asked
     if per_relation is None and for_people and relation is None and sort is None:
-        chosen, per_relation = _without_twins(chosen), A_FEW
+        chosen, per_relation = _without_twins(chosen.top_per_relation(SOME, by=by)), A_FEW
     if per_relation:
         chosen = chosen.top_per_relation(per_relation, by=by)
     chosen = chosen.sort(by=by)
