@@ -184,6 +184,15 @@ def test_gain_is_what_a_rule_adds_to_its_base_rate() -> None:
     assert (adds.is_estimate, sure.is_estimate) == (True, False)
 
 
+def test_of_twins_the_shortest_is_kept() -> None:
+    counts = {"support": 3, "body_count": 4}
+    other = Rule("q", ("s",))
+    rules = RuleSet([(CHAIN, counts), (SHORT, counts), (FIXED, counts), (other, counts), (Rule("r", ("t",)), {})])
+    assert {scored.rule for scored in rules.drop_twins()} == {SHORT, FIXED, other, Rule("r", ("t",))}
+    bare = RuleSet([CHAIN, SHORT])
+    assert bare.drop_twins() == bare
+
+
 def test_a_notebook_shows_the_first_rules() -> None:
     named = Rule("<b>r</b>", ("s",))
     html = RuleSet([ScoredRule(named, support=3, score=0.5)])._repr_html_()

@@ -6,7 +6,6 @@ import io
 from pathlib import Path
 from typing import Annotated, get_args
 
-import polars as pl
 import typer
 
 from stablerule.cli.output import note, print_message
@@ -24,7 +23,7 @@ KINDS = (*get_args(Kind), "all")
 PRINTABLE = tuple(name for name in FORMATS if name != "parquet")
 
 # What people see who ask for nothing else: rules that were right more than a few times, and some of each relation.
-ENOUGH_SUPPORT, A_FEW, SOME = 5, 3, 100
+ENOUGH_SUPPORT, A_FEW = 5, 3
 
 
 def rules(
@@ -75,7 +74,7 @@ def rules(
     )
     chosen = _with_support(asked) if for_people and min_support is None else asked
     if per_relation is None and for_people and relation is None and sort is None:
-        chosen, per_relation = _without_twins(chosen.top_per_relation(SOME, by=by)), A_FEW
+        chosen, per_relation = chosen.drop_twins(), A_FEW
     if per_relation:
         chosen = chosen.top_per_relation(per_relation, by=by)
     chosen = chosen.sort(by=by)
@@ -104,14 +103,6 @@ def _with_support(found: RuleSet) -> RuleSet:
     """Leave out what was right a few times only, unless that is all there is, or the rules do not say."""
     enough = found.filter(min_support=ENOUGH_SUPPORT)
     return enough if len(enough) else found
-
-
-def _without_twins(found: RuleSet) -> RuleSet:
-    """Of rules for one relation with the same counts keep the shortest: nearly always they link the same pairs."""
-    frame = found.to_frame().sort(pl.col("body").list.len(), maintain_order=True)
-    counts = pl.struct("head_relation", "support", "body_count", "constant")
-    known = pl.all_horizontal(pl.col("support", "body_count").is_not_null())
-    return RuleSet.from_frame(frame.filter(~known | counts.is_first_distinct()))
 
 
 def _say_how_to_see_more(shown: RuleSet, chosen: RuleSet, asked: RuleSet) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stablerule.paths.compiling import NOTHING, compiled
-from stablerule.paths.effort import count_relation_heads
 from stablerule.paths.reach import find_relation_edges
 from stablerule.paths.trail import LONG_CAP, SEEN, Trail, follow_body, make_trail, reset_trail
 
@@ -54,11 +53,23 @@ class SupportSums(NamedTuple):
 
 
 class Conclusions(NamedTuple):
-    """The head relations of body b are relations[starts[b]:starts[b + 1]]; ask_tails: count `tail_has_some`."""
+    """The head relations of body b are relations[starts[b]:starts[b + 1]].
+
+    ask_tails: whether to count `tail_has_some`. owners: (2R,) how many entities have an example of each relation.
+    """
 
     starts: Offsets
     relations: Ids
     ask_tails: NDArray[np.bool_]
+    owners: NDArray[np.int64]
+
+    def part(self, bodies: slice) -> tuple[slice, Conclusions]:
+        """Return where the conclusions of some bodies are, and these conclusions."""
+        starts = self.starts[bodies.start : bodies.stop + 1]
+        slots = slice(int(starts[0]), int(starts[-1]))
+        return slots, self._replace(
+            starts=starts - starts[0], relations=self.relations[slots], ask_tails=self.ask_tails[slots]
+        )
 
 
 def sum_body_support(
@@ -76,13 +87,11 @@ def sum_body_support(
     heads[first[b]:last[b]].
     """
     lengths = (bodies >= 0).sum(1)
-    e, owners = examples.facts, count_relation_heads(examples.facts)
     trail = make_trail(graph.n_entities, LONG_CAP)
     return int(
         _sum_support(
             graph.stepped,
-            e.stepped,
-            owners,
+            examples.facts.stepped,
             heads,
             bodies,
             lengths,
@@ -99,7 +108,6 @@ def sum_body_support(
 def _sum_support(
     g: Stepped,
     e: Stepped,
-    owners: NDArray[np.int64],
     heads: Ids,
     bodies: Ids,
     lengths: NDArray[np.int64],
@@ -110,6 +118,7 @@ def _sum_support(
     trail: Trail,
     sums: SupportSums,
 ) -> int:
+    owners = of.owners
     entities, relations = len(g.offsets) - 1, len(owners) // 2
     link_to = np.full(entities, np.int64(-1))  # first link from the head to an entity
     slot_of = np.full(2 * relations, np.int64(-1))  # the conclusion of the current body with a head relation

@@ -148,6 +148,22 @@ confidence_high=None)
         frame = _sort_rule_frame(self._frame, _choose_rule_number(by, self._frame), first=["head_relation"])
         return self._from_checked(frame.filter(pl.int_range(pl.len()).over("head_relation") < _check_rule_count(k)))
 
+    def drop_twins(self) -> RuleSet:
+        """Of rules for one conclusion with the same counts keep the shortest: they nearly always link the same pairs.
+
+        Rules without counts are kept. The order is that of the rules.
+
+        >>> counts = {"support": 8, "body_count": 9}
+        >>> RuleSet([(Rule("r", ("s",)), counts), (Rule("r", ("s", "t", "~t")), counts)]).drop_twins()
+        RuleSet(1 rule for 1 relation)
+        """
+        counts = "support", "body_count"
+        shortest = self._frame.sort(pl.col("body").list.len(), maintain_order=True)
+        again = ~pl.struct("head_relation", "constant", *counts).is_first_distinct()
+        return self._from_checked(
+            _put_rules_in_order(shortest.filter(~again | pl.any_horizontal(pl.col(*counts).is_null())))
+        )
+
     def per_relation(self) -> dict[str, RuleSet]:
         """Return the rules for each head relation, relations sorted."""
         parts = self._frame.partition_by("head_relation", as_dict=True, maintain_order=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stablerule.paths.effort import estimate_body_costs
+from stablerule.paths.effort import count_relation_heads, estimate_body_costs
 from stablerule.paths.support import Conclusions, SupportSums, sum_body_support
 from stablerule.paths.threads import run_in_threads
 
@@ -48,7 +48,7 @@ class Survey:
     examples: ExampleFacts
     bodies: Ids
     costs: Numbers
-    heads_of: list[Ids]
+    heads_of: dict[int, Ids]
     possible: Places
     tried: Places
     body_of: Places
@@ -68,9 +68,13 @@ class Survey:
         ask_tails = np.zeros(len(conclusions), np.bool_)
         ask_tails[slot_of[turned]] = True
         starts = np.searchsorted(conclusions, np.arange(len(chosen) + 1) * relations).astype(np.int64)
-        random = np.random.default_rng(seed)
-        heads_of = [random.permutation(np.unique(_choose(graph, r, among))) for r in range(relations)]
-        possible = np.array([len(found) for found in heads_of])[chosen[:, 0]]
+        heads_of = {
+            first: np.random.default_rng([seed, first]).permutation(np.unique(_list_heads(graph, first, among)))
+            for first in np.unique(chosen[:, 0]).tolist()
+        }
+        possible = np.array([len(heads_of[first]) for first in chosen[:, 0].tolist()], np.int64)
+        concluded_of, which = np.unique(heads, return_inverse=True)
+        facts = np.array([len(_list_heads(examples.facts, r, among)) for r in concluded_of.tolist()], np.int64)
         return cls(
             graph=graph,
             examples=examples,
@@ -82,9 +86,14 @@ class Survey:
             body_of=body_of,
             slot_of=slot_of,
             turned=turned,
-            conclusions=Conclusions(starts, (conclusions % relations).astype(np.int32), ask_tails),
+            conclusions=Conclusions(
+                starts,
+                (conclusions % relations).astype(np.int32),
+                ask_tails,
+                count_relation_heads(examples.facts),
+            ),
             sums=SupportSums.begin(len(chosen), len(conclusions)),
-            facts=np.array([len(_choose(examples.facts, r, among)) for r in range(relations)])[heads],
+            facts=facts[which],
         )
 
     def count(self, until: Places, advance: Advance, threads: int | None = None) -> None:
@@ -96,10 +105,7 @@ class Survey:
         parts.sort(key=lambda part: -float(new[part].sum()))  # the longest work first, so that all cores end together
 
         def run(part: slice) -> None:
-            starts = self.conclusions.starts[part.start : part.stop + 1]
-            slots = slice(int(starts[0]), int(starts[-1]))
-            of = self.conclusions
-            some = Conclusions(starts - starts[0], of.relations[slots], of.ask_tails[slots])
+            slots, some = self.conclusions.part(part)
             sum_body_support(
                 self.graph,
                 self.heads_of[int(self.bodies[part.start, 0])],
@@ -142,7 +148,7 @@ class Survey:
         )
 
 
-def _choose(graph: Graph, relation: int, among: Ids | None) -> Ids:
+def _list_heads(graph: Graph, relation: int, among: Ids | None) -> Ids:
     """List the heads of the facts of a relation or inverse, as often as they have one."""
     heads, _ = graph.facts(relation)
     return heads if among is None else heads[np.isin(heads, among)]
