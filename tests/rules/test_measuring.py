@@ -202,6 +202,13 @@ def test_long_bodies_end_at_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(support_kernel, "LONG_CAP", 50)
     capped = measure_rules(graph, body, head, budget=1)
     assert 0 < capped.body_count[0] < whole.body_count[0]
+    counted = measure_rules(graph, body, head, budget=None)  # what was not followed to its end is not exact
+    assert counted.heads_tried[0] < 1
+    assert counted.confidence_low[0] < counted.confidence_high[0]
+    two, heads = np.array([[0, 1, 2, 0], [1, 2, 0, 1]], np.int32), np.array([1, 1], np.int32)
+    needed = Survey.of(graph, two, heads, ExampleFacts.all_of(graph), None, 0).costs
+    tried = measure_rules(graph, two, heads, budget=needed[0] * 1.5).heads_tried  # it ends, though nothing is exact
+    assert ((tried > 0) & (tried < 1)).all()
 
 
 def test_no_rules_and_rules_that_do_not_fit_together() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from stablerule.paths.compiling import NOTHING, compiled
 from stablerule.paths.reach import find_relation_edges
-from stablerule.paths.trail import LONG_CAP, SEEN, Trail, follow_body, make_trail, reset_trail
+from stablerule.paths.trail import CAP, LONG_CAP, SEEN, Trail, follow_body, make_trail, reset_trail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,15 +24,16 @@ PAIRS_A_HEAD, PAIRS_A_BODY = 16, 500
 class SupportSums(NamedTuple):
     """Sums over the heads that were tried.
 
-    For each body: pairs it links, and the squares of that number by head. For each conclusion of a body: pairs that it
-    holds for; pairs whose head has any fact of the relation, and pairs whose tail has any fact of its inverse; and what
-    to take off from the body's two sums, because the pairs of a conclusion are those of its body without the ones for
-    which it is withheld. For base rates: `looked` pairs were looked at, which represent `weighed` ones, and `common`
-    is the sum of their base rates.
+    For each body: pairs it links, and the squares of that number by head; heads with too many paths to follow all of
+    them. For each conclusion of a body: pairs that it holds for; pairs whose head has any fact of the relation, and
+    pairs whose tail has any fact of its inverse; and what to take off from the body's sums of pairs, because the pairs
+    of a conclusion are those of its body without the ones for which it is withheld. For base rates: `looked` pairs were
+    looked at, which represent `weighed` ones, and `common` is the sum of their base rates.
     """
 
     pairs: NDArray[np.float64]
     pairs_squared: NDArray[np.float64]
+    capped: NDArray[np.float64]
     weighed: NDArray[np.float64]
     looked: NDArray[np.float64]
     support: NDArray[np.float64]
@@ -45,11 +46,11 @@ class SupportSums(NamedTuple):
     @classmethod
     def begin(cls, bodies: int, conclusions: int) -> SupportSums:
         """Begin at zero."""
-        return cls(*(np.zeros(bodies) for _ in range(4)), *(np.zeros(conclusions) for _ in range(6)))
+        return cls(*(np.zeros(bodies) for _ in range(5)), *(np.zeros(conclusions) for _ in range(6)))
 
     def part(self, bodies: slice, conclusions: slice) -> SupportSums:
         """Some bodies and their conclusions: sums that are added to the part are added to the whole."""
-        return SupportSums(*(a[bodies] for a in self[:4]), *(a[conclusions] for a in self[4:]))
+        return SupportSums(*(a[bodies] for a in self[:5]), *(a[conclusions] for a in self[5:]))
 
 
 class Conclusions(NamedTuple):
@@ -135,8 +136,10 @@ def _sum_support(
         for body in range(len(bodies)):
             if turn < turn_first[body] or turn >= turn_last[body]:
                 continue
-            length = lengths[body]
+            length, seen = lengths[body], trail.state[SEEN]
             n_reached = follow_body(g, relations, head, NOTHING, NOTHING, bodies[body], length, trail)
+            if length > 3 and trail.state[SEEN] - seen >= trail.state[CAP]:
+                sums.capped[body] += 1
             if n_reached == 0:
                 continue
             reached = trail.first if length == 1 else (trail.second if length == 2 else trail.last)

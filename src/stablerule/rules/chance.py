@@ -48,7 +48,7 @@ def bound_confidence(
         spread = np.maximum(pairs_squared - pairs**2 / tried, 0) / np.maximum(tried - 1, 1)
         all_pairs = possible * (pairs / tried)
         at_least = np.maximum(pairs, all_pairs - 2 * possible * np.sqrt(spread / tried * unseen))
-    nothing = pairs <= 0
+    nothing = (pairs <= 0) | (tried <= 0)
     low = np.where(nothing, 0.0, np.clip(low, 0, 1) * at_least / (at_least + PESSIMISM))
     high = np.where(nothing, 1.0, np.clip(high, 0, 1))
     seen, complete = support / (pairs + PESSIMISM), tried == possible

@@ -73,7 +73,7 @@ def measure_rules(
     budget: about how many edges may be looked at in all; None is no limit. Where it does not suffice, half of it is
         divided so that as many bodies as possible are counted exactly and the others on a sample of heads, and the
         other half counts the best rules of the sample exactly, and those that may be among the best.
-        Bodies of length 4 and 5 end at 200,000 edges for one head.
+        Bodies of length 4 and 5 end at 200,000 edges for one head, which then counts as not tried.
 
     >>> from stablerule.graph import Dataset
     >>> facts = [("ann", "parent_of", "bob"), ("bob", "parent_of", "cid"), ("ann", "grandparent_of", "cid")]
@@ -107,7 +107,7 @@ def measure_rules(
 def _make_statistics(survey: Survey) -> Statistics:
     seen, tried, possible = survey.collect(), survey.tried[survey.body_of], survey.possible[survey.body_of]
     scale = np.maximum(possible, 1) / np.maximum(tried, 1)
-    low, high = bound_confidence(seen.support, seen.pairs, seen.pairs_squared, tried, possible)
+    low, high = bound_confidence(seen.support, seen.pairs, seen.pairs_squared, seen.complete, possible)
     return Statistics(
         support=seen.support * scale,
         body_count=seen.pairs * scale,
@@ -117,7 +117,7 @@ def _make_statistics(survey: Survey) -> Statistics:
         base_rate=seen.base_rate,
         confidence_low=low,
         confidence_high=high,
-        heads_tried=np.where(possible > 0, tried / np.maximum(possible, 1), 1.0),
+        heads_tried=np.where(possible > 0, seen.complete / np.maximum(possible, 1), 1.0),
     )
 
 

@@ -31,6 +31,7 @@ class Seen(NamedTuple):
     pairs_squared: Numbers
     partial_pairs: Numbers
     base_rate: Numbers
+    complete: Places  # heads, of those that were tried
 
 
 @dataclass(eq=False)
@@ -131,7 +132,7 @@ class Survey:
         missing, left = (self.costs - spent)[bodies], budget - spent.sum()
         chosen = []
         for body, cost in zip(bodies.tolist(), missing.tolist(), strict=True):
-            if cost <= left:
+            if self.tried[body] < self.possible[body] and cost <= left:
                 chosen.append(body)
                 left -= cost
         return np.array(chosen, np.int64)
@@ -145,6 +146,7 @@ class Survey:
             pairs_squared=s.pairs_squared[body] - s.withheld_squared[slot],
             partial_pairs=np.where(self.turned, s.tail_has_some[slot], s.head_has_some[slot]),
             base_rate=s.common[slot] / np.maximum(s.weighed[body], 1),
+            complete=(self.tried - s.capped.astype(np.int64))[body],
         )
 
 
