@@ -47,7 +47,8 @@ def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models") / "m"
     dataset = read_dataset(data)
     held_out = Triples.concat(dataset.valid, dataset.test)
-    uncalibrated = Tabular(walks=20_000, max_length=2, refit=False).fit(Dataset.of_graph(dataset.graph, test=held_out))
+    uncalibrated = Tabular(walks=20_000, max_length=2)
+    uncalibrated.fit(Dataset.of_graph(dataset.graph, test=held_out), refit=False)
     uncalibrated.save(folder, source=str(data))
     return folder
 

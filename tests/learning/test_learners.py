@@ -316,28 +316,28 @@ def test_folders_that_are_no_models(fitted: Reasoner, tmp_path: Path) -> None:
         (folder / "model.json").write_text(json.dumps(good | parts))
 
     change(format=99, versions={"stablerule": "9.0"})
-    with pytest.raises(ReadError, match=r"written by stablerule 9.0 in format 99; this version reads up to 2"):
+    with pytest.raises(ReadError, match=r"written by stablerule 9.0 in format 99; this version reads up to 3"):
         load_model(folder)
     change(method="oracle")
     with pytest.raises(ReadError, match="unknown method 'oracle'"):
         load_model(folder)
     change(rules=3)
-    with pytest.raises(ReadError, match="damaged model .* instead of 3"):
+    with pytest.raises(ReadError, match=r"rules.parquet: damaged \(.* rules instead of 3"):
         load_model(folder)
     (folder / "model.json").write_text("{")
-    with pytest.raises(ReadError, match="damaged model"):
+    with pytest.raises(ReadError, match=r"(model.json|rules.parquet): damaged \("):
         load_model(folder)
     change()
     rules = folder / "rules.parquet"
     whole = rules.read_bytes()
     rules.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ReadError, match="damaged model"):
+    with pytest.raises(ReadError, match=r"(model.json|rules.parquet): damaged \("):
         load_model(folder)
     pl.DataFrame({"x": [1]}).write_parquet(rules)
-    with pytest.raises(ReadError, match="damaged model"):
+    with pytest.raises(ReadError, match=r"(model.json|rules.parquet): damaged \("):
         load_model(folder)
     rules.unlink()
-    with pytest.raises(ReadError, match="damaged model"):
+    with pytest.raises(ReadError, match=r"(model.json|rules.parquet): damaged \("):
         load_model(folder)
 
 
@@ -347,14 +347,17 @@ def test_a_loaded_model_keeps_its_network(tmp_path: Path) -> None:
     network = tmp_path / "two" / "network.safetensors"
     assert network.read_bytes() == (tmp_path / "one" / "network.safetensors").read_bytes()
     network.write_bytes(network.read_bytes()[:-10])
-    with pytest.raises(ReadError, match=r"damaged model .*network.safetensors is not as long as it was"):
-        load_model(tmp_path / "two")
+    with pytest.raises(ReadError, match=r"network.safetensors: damaged \(its checksum is another"):
+        load_model(tmp_path / "two")._tensors()
 
 
 def test_models_of_the_first_format_load(tmp_path: Path) -> None:
     """Their options had no groups, `minutes` was one of them, and the course of training lay open."""
-    StableRule.with_options(SMALL["stablerule"] | {"training.steps": 3}).fit(WORLD.dataset.graph).save(tmp_path / "m")
+    StableRule.with_options(SMALL["stablerule"] | {"training.steps": 3}).fit(WORLD.dataset.graph).save(
+        tmp_path / "m", graph=False
+    )
     about = json.loads((tmp_path / "m" / "model.json").read_text())
+    about = {name: value for name, value in about.items() if name not in ("kept", "checksums")}
     options: dict[str, Any] = {
         "max_length": 2,
         "min_length": 2,

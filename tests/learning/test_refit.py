@@ -83,7 +83,7 @@ def test_rules_have_the_numbers_of_all_facts(tmp_path: Path) -> None:
 def test_facts_are_held_out_only_where_nothing_else_can_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, some = WORLD.graph, WORLD.graph.triples.take(np.arange(200))
     with_valid = Tabular.with_options(FEW).fit(WORLD)
-    asked_not_to = Tabular.with_options(FEW | {"refit": False}).fit(graph)
+    asked_not_to = Tabular.with_options(FEW).fit(graph, refit=False)
     with_examples = Tabular.with_options(FEW).fit(graph, examples=some)
     monkeypatch.setattr(refit, "FEWEST", 100_000)
     too_few = Tabular.with_options(FEW).fit(graph)
@@ -123,6 +123,6 @@ def test_the_command_line_says_so(tmp_path: Path) -> None:
     assert old.exit_code == 0, old.output
     assert "held out" not in old.stderr
     assert "chosen on training facts, each hidden in turn" in old.stderr
-    assert "has no option 'refit'" in fails(
+    assert "--no-refit is for learners of rules that hold facts out; popularity does not" in fails(
         "learn", tmp_path / "all.tsv", "-o", tmp_path / "p", "--method", "popularity", "--no-refit"
     )

@@ -188,7 +188,7 @@ def test_it_comes_back_from_disk(model: Tabular, tmp_path: Path) -> None:
 
 def test_without_enough_facts_there_is_none_and_a_reason(dataset: Dataset) -> None:
     learner = Tabular(walks=5_000, max_length=2)
-    learner.fit(dataset.graph)
+    learner.fit(dataset.graph, refit=False)
     assert "valid split" in str(learner.learned_.calibration)
     assert learner.calibration_for(dataset.graph) == learner.learned_.calibration
     few = dataset.valid.take(np.arange(5))

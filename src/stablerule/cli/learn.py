@@ -18,7 +18,7 @@ from stablerule.graph import Dataset, Triples
 from stablerule.io import check_output_folder
 from stablerule.io.temporaries import claim_output, restore_folder
 from stablerule.learning import StableRule
-from stablerule.learning.refit import count_held_out_by
+from stablerule.learning.refit import count_held_out
 from stablerule.reasoning import Reasoner
 from stablerule.reasoning.budget import check_minutes
 from stablerule.reasoning.option_types import join_options
@@ -73,12 +73,12 @@ def learn(
 ) -> None:
     """Learn from data, and keep the model in a folder."""
     asked = _common(method, max_length, seed, minutes) | read_settings(option or [])
-    if no_refit:
-        asked["refit"] = False
     model = _make(method, paper, asked)
     model.check_options()
     if resume and not isinstance(model, StableRule):
         raise OptionError(f"--resume is for stablerule; {method} begins anew: leave it out.")
+    if no_refit and not model.refits:
+        raise OptionError(f"--no-refit is for learners of rules that hold facts out; {method} does not: leave it out.")
     if not dry_run:
         output = _free_place(output, resume=resume, overwrite=overwrite)
         overwrite = overwrite or output.exists()
@@ -91,7 +91,8 @@ def learn(
         print_message(f"  settings for {dataset.name}: {', '.join(f'{name}={value}' for name, value in kept.items())}")
     for line in model.plan_lines(dataset.graph, minutes):
         print_message(f"  {plain(line)}")
-    if held_out := count_held_out_by(model, dataset, examples=examples is not None):
+    may_refit = model.refits and not (no_refit or examples or len(dataset.valid))
+    if may_refit and (held_out := count_held_out(dataset.graph)):
         print_message(
             f"  {held_out:,} of {dataset.graph.n_facts:,} facts are held out to choose and calibrate on; "
             "then the rules are measured on all facts"
@@ -103,7 +104,7 @@ def learn(
         return
     began = time.perf_counter()
     with claim_output(output):
-        _fit(model, dataset, taught, output, minutes, resume=resume)
+        _fit(model, dataset, taught, output, minutes, resume=resume, refit=not no_refit)
         _save(model, dataset, output, overwrite=overwrite, graph=not no_graph)
         goes_on = isinstance(model, StableRule) and _ended_early(model)
         if not goes_on:
@@ -192,14 +193,16 @@ def _fit(
     minutes: float | None,
     *,
     resume: bool,
+    refit: bool,
 ) -> None:
     """Learn; a killed run leaves its checkpoint beside the model's folder, a finished one does not."""
+    more: dict[str, Any] = {"refit": refit} if model.refits else {}
     if not isinstance(model, StableRule):
-        model.fit(dataset, examples=examples, minutes=minutes)
+        model.fit(dataset, examples=examples, minutes=minutes, **more)
         return
     kept = _checkpoint_of(output)
     try:
-        model.fit(dataset, examples=examples, minutes=minutes, checkpoint=kept, resume=resume)
+        model.fit(dataset, examples=examples, minutes=minutes, checkpoint=kept, resume=resume, **more)
     except KeyboardInterrupt:
         if kept.is_dir():
             print_message(f"What was learned is kept in {plain(str(kept))}: go on with --resume.")

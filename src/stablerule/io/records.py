@@ -43,8 +43,10 @@ def parse_json(raw: bytes, path: Path) -> Any:
         return json.loads(raw, parse_int=_parse_whole_number)
     except RecursionError as error:
         raise ReadError("nested too deep.", path=path) from error
+    except json.JSONDecodeError as error:
+        raise ReadError(f"no JSON: {error.msg} in line {error.lineno:,}.", path=path) from error
     except ValueError as error:
-        raise ReadError(f"no JSON ({error}).", path=path) from error
+        raise ReadError(f"no JSON: {error}.", path=path) from error
 
 
 def make_record(kind: type[T], value: Any, path: Path) -> T:

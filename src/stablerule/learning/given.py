@@ -34,6 +34,7 @@ class GivenRules(RuleReasoner):
     (1, True)
     """
 
+    refits: ClassVar[bool] = True
     method: ClassVar[str] = "given"
 
     def __init__(
@@ -44,7 +45,6 @@ class GivenRules(RuleReasoner):
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
-        refit: bool = True,
         seed: int = 0,
     ) -> None:
         self.file = file
@@ -52,7 +52,6 @@ class GivenRules(RuleReasoner):
         self.aggregation = aggregation
         self.by = by
         self.top = top
-        self.refit = refit
         self.seed = seed
 
     def fit(
@@ -62,10 +61,14 @@ class GivenRules(RuleReasoner):
         *,
         examples: Triples | None = None,
         minutes: float | None = None,
+        refit: bool = True,
     ) -> Self:
-        """Read the rules and measure those without a confidence; `valid` chooses the aggregation and calibrates."""
+        """Read the rules and measure those without a confidence; `valid` chooses the aggregation and calibrates.
+
+        refit: without `valid`, hold a tenth of the facts out for that, then measure the rules again on all facts.
+        """
         lesson = self._begin(graph, valid, examples, minutes)
-        return self._end(lesson, fit_given(lesson, self))
+        return self._end(lesson, fit_given(lesson, self, refit=refit))
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
         """Say what `fit` would do."""
@@ -78,7 +81,7 @@ class GivenRules(RuleReasoner):
             raise OptionError("GivenRules needs a file of rules: GivenRules(file=...), or --set file=FILE.")
 
 
-def fit_given(lesson: Lesson, o: GivenRules) -> Learned:
+def fit_given(lesson: Lesson, o: GivenRules, *, refit: bool = True) -> Learned:
     """Take rules from a file instead of learning them: steps 1 to 3 are reading."""
     graph = lesson.graph
     rules, notes = read_rules(o.file)
@@ -92,7 +95,10 @@ def fit_given(lesson: Lesson, o: GivenRules) -> Learned:
     def learn(part: Lesson) -> Learned:
         return finish(part, o, measure_bare_chains(part, o, rules), notes=tuple(notes))
 
-    return fit_on_everything(lesson, o, learn, lambda everything, _: measure_bare_chains(everything, o, rules))
+    def measure(everything: Lesson, _: RuleSet) -> RuleSet:
+        return measure_bare_chains(everything, o, rules)
+
+    return fit_on_everything(lesson, o.seed, learn, measure, refit=refit)
 
 
 def measure_bare_chains(lesson: Lesson, o: GivenRules, rules: RuleSet) -> RuleSet:

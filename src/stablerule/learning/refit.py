@@ -9,7 +9,7 @@ were found are measured again on all facts: their numbers, not the choice, are w
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from stablerule.graph import Dataset, Graph, split_triples
 from stablerule.paths.withheld import ExampleFacts
@@ -24,36 +24,27 @@ HELD_OUT = 0.1  # of the facts
 FEWEST, MOST = 200, 20_000  # with fewer there is nothing to choose and calibrate on, and more decide nothing
 
 
-class Refits(Protocol):
-    """A learner that may hold facts out."""
-
-    refit: bool
-    seed: int
-
-
 def count_held_out(graph: Graph) -> int:
     """Say how many facts of a graph are held out to choose on; 0 where they would be too few."""
     count = min(int(HELD_OUT * graph.n_facts), MOST)
     return count if count >= FEWEST else 0
 
 
-def count_held_out_by(model: object, dataset: Dataset, *, examples: bool = False) -> int:
-    """Say how many facts `fit` would hold out: only where none are there to choose on, and all may be examples."""
-    if not getattr(model, "refit", False) or len(dataset.valid) or examples:
-        return 0
-    return count_held_out(dataset.graph)
-
-
 def fit_on_everything(
-    lesson: Lesson, o: Refits, learn: Callable[[Lesson], Learned], measure: Callable[[Lesson, RuleSet], RuleSet]
+    lesson: Lesson,
+    seed: int,
+    learn: Callable[[Lesson], Learned],
+    measure: Callable[[Lesson, RuleSet], RuleSet],
+    *,
+    refit: bool = True,
 ) -> Learned:
-    """Learn, with facts held out where nothing else can choose.
+    """Learn, with facts held out where nothing else can choose, and all facts may be examples.
 
     learn: from a lesson that has validation facts. measure: gives rules their numbers on all facts of a lesson.
     """
-    if not count_held_out_by(o, lesson.dataset, examples=lesson.some_serve):
+    if not refit or lesson.valid is not None or lesson.some_serve or not count_held_out(lesson.graph):
         return learn(lesson)
-    part = hold_out(lesson, o.seed)
+    part = hold_out(lesson, seed)
     learned = learn(part)
     if learned.rules is None or learned.choice is None:
         return learned

@@ -31,9 +31,8 @@ class StableRule(RuleReasoner):
     max_length: longest rule body. walks: how many paths to sample. rules_per_relation: chains kept for each relation
     and each inverse. constants: find entity-specific rules as well. aggregation: how rules that fire become one score;
     "auto" chooses on the validation facts. by, top: whether a rule counts by its confidence or its score, and how many
-    rules count for noisy_or (0: all), where the aggregation is fixed. refit: without validation facts, hold a tenth of
-    the facts out to choose and calibrate on, then measure the rules again on all facts. mining, training: see there.
-    decorrelation: the weights; None learns without (the paper's NoDecor).
+    rules count for noisy_or (0: all), where the aggregation is fixed. mining, training: see there. decorrelation: the
+    weights; None learns without (the paper's NoDecor).
 
     >>> StableRule(max_length=2, decorrelation=None)
     StableRule(max_length=2, decorrelation=None)
@@ -41,6 +40,7 @@ class StableRule(RuleReasoner):
     StableRule(decorrelation.moment_order=1)
     """
 
+    refits: ClassVar[bool] = True
     method: ClassVar[str] = "stablerule"
     old_names: ClassVar[dict[str, str]] = OLD_NAMES
 
@@ -54,7 +54,6 @@ class StableRule(RuleReasoner):
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
-        refit: bool = True,
         mining: Mining = Mining(),  # noqa: B008  # it is frozen
         decorrelation: Decorrelation | None = Decorrelation(),  # noqa: B008
         training: Training = Training(),  # noqa: B008
@@ -68,7 +67,6 @@ class StableRule(RuleReasoner):
         self.aggregation = aggregation
         self.by = by
         self.top = top
-        self.refit = refit
         self.mining = mining
         self.decorrelation = decorrelation
         self.training = training
@@ -95,12 +93,14 @@ class StableRule(RuleReasoner):
         *,
         examples: Triples | None = None,
         minutes: float | None = None,
+        refit: bool = True,
         checkpoint: Path | None = None,
         resume: bool = False,
     ) -> Self:
         """Learn from a graph. With `checkpoint`, a folder, a killed run goes on with `resume=True`.
 
-        A run may go on with other `minutes`; it keeps the walks that it began with.
+        A run may go on with other `minutes`; it keeps the walks that it began with. refit: without validation facts,
+        hold a tenth of the facts out to choose and calibrate on, then measure the rules again on all facts.
         """
         lesson = self._begin(graph, valid, examples, minutes)
 
@@ -108,7 +108,7 @@ class StableRule(RuleReasoner):
             return fit_stablerule(part, self, checkpoint=checkpoint, resume=resume)
 
         measure = partial(measure_rules_again, o=self)
-        return self._end(lesson, fit_on_everything(lesson, self, learn, measure))
+        return self._end(lesson, fit_on_everything(lesson, self.seed, learn, measure, refit=refit))
 
     def plan(self, graph: Graph) -> Plan:
         """Say what `fit` would do on a graph, and what it would cost."""

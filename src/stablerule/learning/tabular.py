@@ -29,6 +29,7 @@ class Tabular(RuleReasoner):
     grandparent_of(X, Y) <- grandchild_of(Y, X)
     """
 
+    refits: ClassVar[bool] = True
     method: ClassVar[str] = "tabular"
     old_names: ClassVar[dict[str, str]] = OLD_MINING
 
@@ -43,7 +44,6 @@ class Tabular(RuleReasoner):
         aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto",
         by: Literal["confidence", "score"] = "confidence",
         top: int = 0,
-        refit: bool = True,
         mining: Mining = Mining(),  # noqa: B008  # it is frozen
         seed: int = 0,
     ) -> None:
@@ -55,7 +55,6 @@ class Tabular(RuleReasoner):
         self.aggregation = aggregation
         self.by = by
         self.top = top
-        self.refit = refit
         self.mining = mining
         self.seed = seed
 
@@ -66,11 +65,15 @@ class Tabular(RuleReasoner):
         *,
         examples: Triples | None = None,
         minutes: float | None = None,
+        refit: bool = True,
     ) -> Self:
-        """Learn from a graph; `valid` chooses the aggregation and calibrates."""
+        """Learn from a graph; `valid` chooses the aggregation and calibrates.
+
+        refit: without `valid`, hold a tenth of the facts out for that, then measure the rules again on all facts.
+        """
         lesson = self._begin(graph, valid, examples, minutes)
         learn, measure = partial(fit_tabular, o=self), partial(measure_rules_again, o=self)
-        return self._end(lesson, fit_on_everything(lesson, self, learn, measure))
+        return self._end(lesson, fit_on_everything(lesson, self.seed, learn, measure, refit=refit))
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
         """Say in words what `fit` would do on a graph, and what it would cost."""

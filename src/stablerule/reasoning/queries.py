@@ -58,8 +58,8 @@ def join_triple(head: str | tuple[str, str, str], relation: str | None, tail: st
     >>> join_triple("Paris", "capital_of", "France")
     ('Paris', 'capital_of', 'France')
     """
-    if not isinstance(head, str) and relation is None and tail is None:
-        return head
+    if relation is None and tail is None:
+        return _check_triple(head)
     return _check_triple((head, relation, tail))  # type: ignore[arg-type]
 
 

@@ -67,6 +67,7 @@ class Reasoner(ABC):
     """
 
     method: ClassVar[str]
+    refits: ClassVar[bool] = False  # whether `fit` may hold facts out, and takes `refit`
     old_names: ClassVar[Mapping[str, str]] = {}  # of options, in models that were saved by earlier versions
     vocabulary_: Vocabulary
     data_: DataMark
