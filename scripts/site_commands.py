@@ -36,7 +36,8 @@ def describe(command: Any, context: Any, level: int) -> Iterator[str]:
         yield "| argument or option | |\n|---|---|"
         yield "\n".join(rows) + "\n"
     # Those of other distributions, which may be installed, have pages of their own.
-    for name, below in getattr(command, "commands", {}).items():
+    for name, found in getattr(command, "commands", {}).items():
+        below = found.load() if hasattr(found, "load") else found  # a command is imported when somebody wants it
         inner = below.make_context(name, [], parent=context, resilient_parsing=True)
         yield from describe(below, inner, level + (context.parent is not None))
 

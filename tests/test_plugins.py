@@ -197,7 +197,7 @@ def test_a_note_goes_to_standard_error(site: Site, tmp_path: Path) -> None:
     assert "tabular" in listed.stdout
     assert "Note: records_of_mine:METHODS of mine can't be used: RuntimeError: of their own" in listed.stderr
     head = WORLD.vocabulary.entity_name(0)
-    words = program("ask", tmp_path / "m", head, "child_of", "--data", tmp_path / "data")
+    words = program("ask", tmp_path / "m", head, "child_of", "--graph", tmp_path / "data")
     asked = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     assert "Note" not in asked.stderr
 

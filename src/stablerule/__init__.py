@@ -6,14 +6,16 @@
 True
 """
 
-from stablerule.datasets import describe, households, load, newsroom, open_dataset
-from stablerule.errors import StableRuleError
-from stablerule.evaluation import evaluate
-from stablerule.graph import Dataset, Graph, Triples, Vocabulary, check
-from stablerule.io import open_graph, read_dataset, save_graph, to_pandas, write_dataset, write_triples
-from stablerule.learning import StableRule, Tabular
-from stablerule.registry import load_model
-from stablerule.rules import Rule, RuleSet, read_rules, write_rules
+TYPE_CHECKING = False  # for type checkers alone, which take it as true
+if TYPE_CHECKING:
+    from stablerule.datasets import describe, households, load, newsroom, open_dataset
+    from stablerule.errors import StableRuleError
+    from stablerule.evaluation import evaluate
+    from stablerule.graph import Dataset, Graph, Triples, Vocabulary, check
+    from stablerule.io import open_graph, read_dataset, save_graph, to_pandas, write_dataset, write_triples
+    from stablerule.learning import StableRule, Tabular
+    from stablerule.registry import load_model
+    from stablerule.rules import Rule, RuleSet, read_rules, write_rules
 
 __all__ = [
     "Dataset",
@@ -42,3 +44,21 @@ __all__ = [
     "write_rules",
     "write_triples",
 ]
+
+if not TYPE_CHECKING:
+    from stablerule.importing import import_when_used
+
+    __getattr__, __dir__ = import_when_used(
+        __name__,
+        {
+            "datasets": ("describe", "households", "load", "newsroom", "open_dataset"),
+            "errors": ("StableRuleError",),
+            "evaluation": ("evaluate",),
+            "graph": ("Dataset", "Graph", "Triples", "Vocabulary", "check"),
+            "io": ("open_graph", "read_dataset", "save_graph", "to_pandas", "write_dataset", "write_triples"),
+            "learning": ("StableRule", "Tabular"),
+            "registry": ("load_model",),
+            "rules": ("Rule", "RuleSet", "read_rules", "write_rules"),
+            **dict.fromkeys(("extending", "paths", "progress", "reasoning", "reports", "samples", "shifts"), ()),
+        },
+    )

@@ -24,10 +24,11 @@ from stablerule.errors import (
     StableRuleError,
     closest,
 )
-from stablerule.reasoning import Reasoner, read_model_folder
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from stablerule.reasoning import Reasoner
 
 T = TypeVar("T")
 METHODS_GROUP, COMMANDS_GROUP = "stablerule.methods", "stablerule.commands"
@@ -90,14 +91,18 @@ OWN_METHODS: dict[str, Method] = {
     )
 }
 
-# What the laboratory adds. The library knows the names alone, to say where to get it.
+# What the laboratory adds. The library knows its names, to say where to get it, and what its commands are about.
 LABORATORY, INSTALL_LABORATORY = "stablerule-lab", "pip install ./lab"
 LABORATORY_METHODS = (
     *("ncrl", "rlogic", "rnnlogic", "neural-lp", "drum"),
     *("transe", "distmult", "complex", "rotate", "pykeen"),
     *("compgcn", "nbfnet", "astarnet"),
 )
-LABORATORY_COMMANDS = ("experiment", "tune", "data.aminer")
+LABORATORY_COMMANDS = {
+    "experiment": "Run an experiment's missing cells and print its tables.",
+    "tune": "Try settings of a method: one half of the valid facts teaches, the other judges. Test is not looked at.",
+    "data.aminer": "Make a graph of papers, authors and venues from a dump of AMiner's DBLP citation network.",
+}
 
 
 class _Methods(Mapping[str, Method]):
@@ -118,7 +123,7 @@ class _Methods(Mapping[str, Method]):
         return read_methods()
 
 
-class _Models(Mapping[str, type[Reasoner]]):
+class _Models(Mapping[str, "type[Reasoner]"]):
     """The classes by name, each imported when it is asked for."""
 
     def __getitem__(self, name: str) -> type[Reasoner]:
@@ -149,6 +154,8 @@ def find_method(name: str) -> Method:
 
 def load_model(folder: str | PathLike[str]) -> Reasoner:
     """Load a model from its folder."""
+    from stablerule.reasoning.model_folder import read_model_folder  # noqa: PLC0415  # names of methods need no kernels
+
     path = Path(folder)
     saved = read_model_folder(path)
     if saved.method not in METHODS:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stablerule.cli.output import console, plain, print_json, print_line, print_message, print_table, size, table
-from stablerule.cli.plugins import PluginGroup
 from stablerule.cli.reading import takes_data
 from stablerule.datasets import CATALOG, describe, load
 from stablerule.graph import Dataset
@@ -19,15 +18,11 @@ if TYPE_CHECKING:
     from stablerule.datasets import Description
     from stablerule.graph import Finding
 
-app = typer.Typer(
-    cls=PluginGroup, help="Look at data, check it, get known graphs, change formats.", no_args_is_help=True
-)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 COLOURS = {"serious": "red", "warning": "yellow", "note": "cyan"}
 
 
-@app.command("list")
 def list_datasets(json: Json = False) -> None:
     """List the known graphs."""
     if json:
@@ -55,7 +50,6 @@ def list_datasets(json: Json = False) -> None:
     print_table(rows)
 
 
-@app.command()
 def get(
     name: Annotated[str, typer.Argument(help="A name that `stablerule data list` shows.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this folder as TSV.")] = None,
@@ -68,7 +62,6 @@ def get(
         print_message(f"Written to {plain(str(output))}")
 
 
-@app.command()
 @takes_data
 def check(
     dataset: Dataset,
@@ -87,7 +80,6 @@ def check(
     raise typer.Exit(1 if serious else 0)
 
 
-@app.command()
 @takes_data
 def stats(
     dataset: Dataset,
@@ -101,7 +93,6 @@ def stats(
         _print_description(description)
 
 
-@app.command()
 @takes_data
 def convert(
     dataset: Dataset,

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from stablerule.cli.output import console, plain, print_table, table
 from stablerule.errors import OptionError, closest
 from stablerule.graph import Graph
-from stablerule.shifts import by_attribute, by_degree, by_file, by_paths, by_random, by_relation
 
 if TYPE_CHECKING:
     from stablerule.graph import Dataset, Triples
     from stablerule.shifts import Grouping
 
-BUILDERS = {"by_paths": by_paths, "by_degree": by_degree, "by_relation": by_relation, "by_random": by_random}
+BUILDERS = ("by_paths", "by_degree", "by_relation", "by_random")
 ATTRIBUTE = "by_attribute="
 ARBITRARY = "by_paths=arbitrary"
 SOME_GROUPS = (
@@ -26,17 +25,20 @@ HELP = f"Also judge groups: {SOME_GROUPS}."
 
 def grouping_for(asked: str, dataset: Dataset, facts: Triples, seed: int, *, measure: bool = True) -> Grouping:
     """Group facts of a dataset. Labels of an attribute may come from all splits: they are not there to answer."""
+    from stablerule import shifts  # noqa: PLC0415  # few evaluations have groups, and shifts take a moment to import
+
     graph = dataset.graph
     if asked in BUILDERS:
-        return BUILDERS[asked](facts, graph, seed=seed, measure=measure)
+        made: Grouping = getattr(shifts, asked)(facts, graph, seed=seed, measure=measure)
+        return made
     if asked == ARBITRARY:
-        return by_paths(facts, graph, align="arbitrary", seed=seed, measure=measure)
+        return shifts.by_paths(facts, graph, align="arbitrary", seed=seed, measure=measure)
     if asked.startswith(ATTRIBUTE):
         everything = Graph.build(dataset.everything, dataset.vocabulary, dataset.name)
         relation = asked.removeprefix(ATTRIBUTE)
-        return by_attribute(facts, graph, relation, labels_from=everything, seed=seed, measure=measure)
+        return shifts.by_attribute(facts, graph, relation, labels_from=everything, seed=seed, measure=measure)
     if Path(asked).is_file():
-        return by_file(facts, graph, Path(asked), seed=seed, measure=measure)
+        return shifts.by_file(facts, graph, Path(asked), seed=seed, measure=measure)
     ways = [*BUILDERS, ARBITRARY, f"{ATTRIBUTE}RELATION"]
     raise OptionError(
         f"--groups must be {', '.join(ways)} or a file of labels, got {asked!r}, which is no file here."

@@ -1,50 +1,88 @@
-"""Commands of other distributions, beside those of the library; each is imported when somebody asks for it."""
+"""Groups of commands: those of the library and of other distributions, each imported when it runs."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+from stablerule.cli.commands import COMMANDS, GROUPS
+from stablerule.cli.interrupts import interrupt_work
 from stablerule.registry import LABORATORY_COMMANDS, load_entry_point, missing_laboratory, read_command_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class NotImported(TyperCommand):
+    """A command by its name and what it is about, which is all that the help of its group shows."""
+
+    def __init__(self, name: str, about: str, load: Callable[[], Any]) -> None:
+        super().__init__(name, help=about)
+        self.load = load
 
 
 class PluginGroup(TyperGroup):
-    """A group of commands that other distributions add to, by the entry points `stablerule.commands`.
+    """The library's commands, and those that other distributions add by the entry points `stablerule.commands`.
 
     An entry point `tune` is `stablerule tune`; `data.aminer` is `stablerule data aminer`.
     """
 
     _brought: dict[str, Any] | None = None
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._place = f"{self.name}." if self.name in GROUPS else ""
+        for whole, (where, about) in COMMANDS.items():
+            place, _, name = whole.rpartition(".")
+            if place == self._place.rstrip("."):
+                self.commands[name] = NotImported(name, about, partial(_load, where, name))
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Name the library's own commands, then the others."""
-        return [*super().list_commands(ctx), *self._read_names(ctx)]
+        return [*super().list_commands(ctx), *self._read_names()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command by its name, or None."""
+        """Return a command by its name, or None; `resolve_command` imports it."""
         if cmd_name in self.commands:
             return super().get_command(ctx, cmd_name)
-        entry = self._read_names(ctx).get(cmd_name)
-        return None if entry is None else load_entry_point(entry, lambda made: make_command(made, cmd_name))
+        entry = self._read_names().get(cmd_name)
+        if entry is None:
+            return None
+
+        def load() -> Any:
+            return load_entry_point(entry, lambda made: make_command(made, cmd_name))
+
+        about = LABORATORY_COMMANDS.get(f"{self._place}{cmd_name}")
+        # What an unknown distribution brings says only itself what it is about.
+        return load() if about is None else NotImported(cmd_name, about, load)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that was typed, or say where to get it."""
-        if args[0] not in self.commands and args[0] not in self._read_names(ctx) and not ctx.resilient_parsing:
-            whole = f"{self._place(ctx)}{args[0]}"
+        """Find the command that was typed and import it, or say where to get it."""
+        if args[0] not in self.commands and args[0] not in self._read_names() and not ctx.resilient_parsing:
+            whole = f"{self._place}{args[0]}"
             if whole in LABORATORY_COMMANDS:
                 raise missing_laboratory(whole.replace(".", " "))
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if isinstance(command, NotImported):
+            command = command.load()
+            if command is None:  # a note says why
+                ctx.fail(f"No such command {name!r}.")
+        interrupt_work()
+        return name, command, rest
 
-    def _read_names(self, ctx: Any) -> dict[str, Any]:
+    def _read_names(self) -> dict[str, Any]:
         if self._brought is None:
-            self._brought = read_command_names(self._place(ctx), self.commands)
+            self._brought = read_command_names(self._place, self.commands)
         return self._brought
 
-    def _place(self, ctx: Any) -> str:
-        """What goes before the names of its commands in an entry point."""
-        return "" if ctx.parent is None else f"{self.name}."
+
+def _load(where: str, name: str) -> Any:
+    module, _, function = where.partition(":")
+    return make_command(getattr(import_module(module), function), name)
 
 
 def make_command(made: Any, name: str) -> Any:

@@ -66,7 +66,7 @@ def shift(
     graph: GraphOption = None,
     seed: Annotated[int, typer.Option(help="Seed of everything that is resampled.")] = 0,
 ) -> None:
-    """Compare queries with those that the model was judged on, and say how well it will do."""
+    """Check whether a model will hold up on your queries."""
     conditions = [Condition.parse(text, FIGURES) for text in fail_if or []]
     if output is not None:
         if output == STDOUT:

@@ -82,7 +82,7 @@ def split(
     suffix: Annotated[str, typer.Option("--to", help="Format: tsv, csv, parquet; .gz, .xz or .zst behind it.")] = "tsv",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the split if there is one.")] = False,
 ) -> None:
-    """Deal the facts out again, all splits together, and say what was lost."""
+    """Re-split a dataset and report what changed."""
     if kind not in KINDS:
         raise OptionError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}.")
     given = {
