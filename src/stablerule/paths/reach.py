@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stablerule.paths.compiling import compiled
+from stablerule.paths.compiling import compiled, compiled_leaf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stablerule.graph.triples import Ids
 
 
-@compiled
+@compiled_leaf
 def find_relation_edges(g: Stepped, entity: int, relation: int) -> tuple[int, int]:
     """Find the edges of one relation at an entity: their tails stand at low..high of g.step_tails."""
     word = g.step_words[relation, entity >> 6]
@@ -33,7 +33,7 @@ def find_relation_edges(g: Stepped, entity: int, relation: int) -> tuple[int, in
     return g.step_starts[block], g.step_starts[block + 1]
 
 
-@compiled
+@compiled_leaf
 def count_bits(word: int) -> int:
     """Count the ones of a 64-bit word, neighbours first, then pairs, then fours, then all bytes at once."""
     w = np.uint64(word)
@@ -43,7 +43,7 @@ def count_bits(word: int) -> int:
     return int((w * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@compiled
+@compiled_leaf
 def reach_next(
     g: Stepped,
     start: int,
@@ -72,7 +72,7 @@ def reach_next(
     return size, seen
 
 
-@compiled
+@compiled_leaf
 def take_off_returns(
     g: Stepped,
     start: int,

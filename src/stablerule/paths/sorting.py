@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stablerule.paths.compiling import compiled, compiled_part
+from stablerule.paths.compiling import ZERO, compiled_leaf, compiled_leaf_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stablerule.graph.triples import Ids
 
 
-@compiled
+@compiled_leaf
 def find_first_at_least(values: Ids, low: int, high: int, wanted: int) -> int:
     """Find the first of the sorted values[low:high] that is not below `wanted`, or `high`."""
     while low < high:
@@ -24,7 +24,7 @@ def find_first_at_least(values: Ids, low: int, high: int, wanted: int) -> int:
     return low
 
 
-@compiled
+@compiled_leaf
 def sort_with_items(keys: NDArray[Any], items: Ids, low: int, high: int) -> None:
     """Sort keys[low:high], the least first, and items[low:high] with them, in place (heap sort)."""
     n = high - low
@@ -32,16 +32,16 @@ def sort_with_items(keys: NDArray[Any], items: Ids, low: int, high: int) -> None
         _sink_item(keys, items, low, start, n)
     for end in range(n - 1, 0, -1):
         _swap_items(keys, items, low, low + end)
-        _sink_item(keys, items, low, 0, end)
+        _sink_item(keys, items, low, ZERO, end)
 
 
-@compiled_part
+@compiled_leaf_part
 def _swap_items(keys: NDArray[Any], items: Ids, i: int, j: int) -> None:
     keys[i], keys[j] = keys[j], keys[i]
     items[i], items[j] = items[j], items[i]
 
 
-@compiled_part
+@compiled_leaf_part
 def _sink_item(keys: NDArray[Any], items: Ids, low: int, at: int, n: int) -> None:
     """Let the key at a place of a heap sink until none below it is larger."""
     while 2 * at + 1 < n:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stablerule.paths.compiling import compiled
+from stablerule.paths.compiling import compiled, compiled_leaf
 
 # One row a slot, 16 bytes, so that a look-up touches one line of the cache: the key of the body, then head relation and
 # count in one word. A free slot has a count of 0.
@@ -25,7 +25,7 @@ MIX_2 = np.uint64(0x94D049BB133111EB)
 U27, U30, U31, U32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
 
-@compiled
+@compiled_leaf
 def mix_walk_bits(state: np.uint64) -> np.uint64:
     """Scramble 64 bits (the finaliser of SplitMix64)."""
     z = (state ^ (state >> U30)) * MIX_1
@@ -38,7 +38,7 @@ def make_path_table() -> Table:
     return np.zeros((SMALLEST, 2), np.uint64)
 
 
-@compiled
+@compiled_leaf
 def add_path_count(table: Table, key: np.uint64, head: np.uint64, count: np.uint64) -> int:
     """Add to the count of a pair; returns 1 if it is new. There must be a free slot."""
     mask = np.uint64(len(table) - 1)

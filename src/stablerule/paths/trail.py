@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stablerule.paths.compiling import compiled
+from stablerule.paths.compiling import compiled_leaf
 from stablerule.paths.reach import find_relation_edges, reach_by_enumeration, reach_next, take_off_returns
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def make_trail(entities: int, cap: int = LONG_CAP) -> Trail:
     return Trail(first, second, last, *counts, np.array([-1, -1, 0, 0, 0, 0, cap], np.int64))
 
 
-@compiled
+@compiled_leaf
 def reset_trail(trail: Trail) -> None:
     """Forget the entity that was followed from: what comes next begins elsewhere."""
     s = trail.state
@@ -58,7 +58,7 @@ def reset_trail(trail: Trail) -> None:
     s[NOW_FIRST], s[NOW_SECOND], s[N_FIRST], s[N_SECOND], s[N_LAST] = -1, -1, 0, 0, 0
 
 
-@compiled
+@compiled_leaf
 def follow_body(
     g: Stepped, relations: int, start: int, own_relation: int, own_tail: int, body: Ids, length: int, trail: Trail
 ) -> int:

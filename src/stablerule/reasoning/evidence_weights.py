@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from stablerule.paths.compiling import NOTHING, compiled, compiled_part
-from stablerule.paths.reach import find_relation_edges
-from stablerule.paths.sorting import sort_with_items
+from stablerule.paths.compiling import compiled
 from stablerule.paths.threads import run_in_threads
-from stablerule.reasoning.scoring.evidence import BEST, CHAINS, COLUMNS, NO_TRAITS, complete_row, gather
-from stablerule.reasoning.scoring.firing import N_CANDIDATES, close_relation, fire, no_firings, open_relation
+from stablerule.reasoning.scoring.evidence import CHAINS, COLUMNS, NO_TRAITS
+from stablerule.reasoning.scoring.query_kernels import EVERYBODY, GATHER, Wanted, make_results, run_queries
 from stablerule.reasoning.scoring.score import ELSEWHERE
 
 if TYPE_CHECKING:
@@ -24,10 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stablerule.graph import Graph, Stepped
+    from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.rule_searcher import RuleSearcher
-    from stablerule.reasoning.scoring.firing import Firings
     from stablerule.reasoning.scoring.query_kernels import Asked, Desk
 
 Weights: TypeAlias = dict[str, tuple[float, ...]]  # (columns of evidence,) for each relation by name
@@ -87,7 +84,8 @@ def gather_examples(
 
     def part(asked: Asked, at: NDArray[np.int64], desk: Desk) -> None:
         some, counts = np.zeros((len(at), k, len(COLUMNS)), np.float32), np.zeros((len(at), k), np.float32)
-        collect_evidence(asked, heads[at], answers[at], known.stepped, desk, hidden, some, counts)
+        wanted = Wanted(GATHER, hidden, False, 0, known.stepped, EVERYBODY)
+        run_queries(asked, heads[at], answers[at], wanted, desk, make_results(rows=some, stand_for=counts))
         rows[at], stand_for[at] = some, counts
 
     search.in_parts(relations, heads, part)
@@ -258,82 +256,3 @@ def softmax_loss(
             for other in range(column, columns):
                 curvature[column, other] -= mean[column] * mean[other]
     return total
-
-
-@compiled
-def collect_evidence(
-    a: Asked,
-    heads: Ids,
-    answers: Ids,
-    known: Stepped,
-    desk: Desk,
-    hidden: bool,
-    rows: NDArray[np.float32],
-    stand_for: NDArray[np.float32],
-) -> None:
-    """Fill rows (n, k, columns) with the evidence for the answer, its strongest rivals and some others.
-
-    Row 0 of a query is the answer's. Rivals that are known to be true are left out. Three quarters of the rows are for
-    the rivals with the most evidence together, the others for rivals from further down, evenly, each of which
-    stands for many: `stand_for` (n, k) says for how many, 0 where a row is empty. Where no rule reaches the answer, all
-    rows are.
-    """
-    open_relation(a.theory, a.relation, desk.workplace.row_of)
-    f = no_firings(desk.workplace)
-    room = rows.shape[1] - 1
-    for q in range(len(heads)):
-        answer = answers[q]
-        a.popularity[answer] -= hidden  # a hidden fact makes nobody popular
-        if q == 0 or hidden or heads[q] != heads[q - 1]:
-            f = fire(a.g, a.relations, a.theory, heads[q], a.relation, answer if hidden else NOTHING, desk.workplace, f)
-            gather(f, a.theory, f.slot_of[answer] if hidden else NOTHING, desk.table)
-        place = f.slot_of[answer]
-        for i in range(room + 1):
-            stand_for[q, i] = 0
-        if place < 0:
-            a.popularity[answer] += hidden
-            continue
-        low, high = find_relation_edges(known, heads[q], a.relation)
-        for edge in range(low, high):
-            desk.marked[known.step_tails[edge]] = True
-        n = 0
-        rivals = np.empty(f.sizes[N_CANDIDATES], np.int32)
-        for slot in range(f.sizes[N_CANDIDATES]):
-            if slot != place and not desk.marked[f.entities[slot]]:
-                rivals[n] = slot
-                n += 1
-        for edge in range(low, high):
-            desk.marked[known.step_tails[edge]] = False
-        strength = np.empty(n)
-        for i in range(n):
-            strength[i] = -_together(desk.table[rivals[i]])
-        sort_with_items(strength, rivals, 0, n)
-        own = place if hidden else NOTHING
-        _copy_row(a, f, desk, place, own, rows[q, 0])
-        strong = min(n, room if n <= room else 3 * room // 4)
-        for i in range(strong):
-            _copy_row(a, f, desk, rivals[i], own, rows[q, 1 + i])
-        others = min(room - strong, n - strong)
-        for i in range(others):
-            _copy_row(a, f, desk, rivals[strong + i * (n - strong) // others], own, rows[q, 1 + strong + i])
-        a.popularity[answer] += hidden
-        for i in range(1 + strong + others):
-            stand_for[q, i] = 1 if i <= strong else (n - strong) / others
-    close_relation(a.theory, a.relation, desk.workplace.row_of, f)
-
-
-@compiled_part
-def _together(row: NDArray[np.float32]) -> float:
-    total = 0.0
-    for kind in range(3):
-        total += row[kind * (BEST + 1)]
-    return total
-
-
-@compiled_part
-def _copy_row(a: Asked, f: Firings, desk: Desk, slot: int, own: int, row: NDArray[np.float32]) -> None:
-    entity = f.entities[slot]
-    edges = a.g.offsets[entity + 1] - a.g.offsets[entity] - (slot == own)
-    complete_row(desk.table[slot], a.popularity[entity], edges)
-    for column in range(len(row)):
-        row[column] = desk.table[slot, column]

@@ -18,12 +18,16 @@ from stablerule.paths.threads import run_in_threads
 from stablerule.reasoning.ranks import Ranks
 from stablerule.reasoning.scoring.explain import ALL, join_reasons, name_reasons, tabulate_reasons
 from stablerule.reasoning.scoring.query_kernels import (
+    ANSWER,
+    EVERYBODY,
+    RANK,
+    SCORE,
     Asked,
     Desk,
-    answer_queries,
+    Wanted,
+    make_results,
     new_desk,
-    rank_queries,
-    score_queries,
+    run_queries,
 )
 from stablerule.reasoning.scoring.score import Ways
 from stablerule.reasoning.searcher import Found
@@ -42,7 +46,6 @@ if TYPE_CHECKING:
 
 CHUNK = 512  # queries of one relation that a thread takes at a time
 ANSWERS_AT_ONCE = 1 << 22  # room for 50 MB of them, however many a query may have
-EVERYBODY = np.empty(0, np.bool_)
 BOUNDED = ("noisy_or", "max_plus", "learned")  # aggregations whose scores lie between 0 and 1
 
 
@@ -64,9 +67,10 @@ class RuleSearcher:
         out = np.empty((len(heads), 4), np.int64)
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
-            found = np.empty((len(rows), 4), np.int64)
-            rank_queries(asked, heads[rows], answers[rows], known.stepped, desk, hidden, found)
-            out[rows] = found
+            results = make_results(ranks=np.empty((len(rows), 4), np.int64))
+            wanted = Wanted(RANK, hidden, False, 0, known.stepped, EVERYBODY)
+            run_queries(asked, heads[rows], answers[rows], wanted, desk, results)
+            out[rows] = results.ranks
 
         self.in_parts(relations, heads, part)
         best = 1 + out[:, 0]
@@ -98,7 +102,11 @@ class RuleSearcher:
             entities, values = np.full((len(rows), k), -1, np.int32), np.zeros((len(rows), k))
             limits = EVERYBODY if allowed is None else allowed(asked.relation)
             itself_too = itself or self._has_loop(asked.relation)
-            why = answer_queries(asked, heads[rows], left_out, limits, itself_too, desk, reasons, entities, values)
+            wanted, nobody = (
+                Wanted(ANSWER, False, itself_too, reasons, left_out, limits),
+                np.full(len(rows), -1, np.int32),
+            )
+            why = run_queries(asked, heads[rows], nobody, wanted, desk, make_results(found=entities, scores=values))
             found[rows] = entities
             scores[rows] = np.where(entities >= 0, self.ways.shown(asked.relation, values), 0)
             if reasons:
@@ -118,9 +126,12 @@ class RuleSearcher:
         heads, tails = self.graph.facts(relation)
         return bool((heads == tails).any())
 
-    def score(self, heads: Ids, relations: Ids, tails: Ids) -> NDArray[np.float64]:
-        """Return the score of each triple (n,), 0 where no rule reaches its tail."""
-        return self._score(heads, relations, tails, 0)[0]
+    def score(self, heads: Ids, relations: Ids, tails: Ids, *, hidden: bool = False) -> NDArray[np.float64]:
+        """Return the score of each triple (n,), 0 where no rule reaches its tail.
+
+        hidden: the triples are facts of the graph, scored as if it did not have them.
+        """
+        return self._score(heads, relations, tails, 0, hidden=hidden)[0]
 
     def explain(
         self, heads: Ids, relations: Ids, tails: Ids, most: int | None = None
@@ -130,15 +141,16 @@ class RuleSearcher:
         return scores, join_reasons(noted, len(heads))
 
     def _score(
-        self, heads: Ids, relations: Ids, tails: Ids, reasons: int
+        self, heads: Ids, relations: Ids, tails: Ids, reasons: int, *, hidden: bool = False
     ) -> tuple[NDArray[np.float64], list[tuple[NDArray[np.int64], Reasons]]]:
         scores = np.zeros(len(heads))
         noted: list[tuple[NDArray[np.int64], Reasons]] = []
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
-            values = np.empty(len(rows))
-            why = score_queries(asked, heads[rows], tails[rows], desk, reasons, values)
-            scores[rows] = np.where(np.isnan(values), 0, self.ways.shown(asked.relation, values))
+            values = np.empty((len(rows), 1))
+            wanted = Wanted(SCORE, hidden, False, reasons, self.graph.stepped, EVERYBODY)
+            why = run_queries(asked, heads[rows], tails[rows], wanted, desk, make_results(scores=values))
+            scores[rows] = np.where(np.isnan(values[:, 0]), 0, self.ways.shown(asked.relation, values[:, 0]))
             noted.append((rows, why))
 
         self.in_parts(relations, heads, part)

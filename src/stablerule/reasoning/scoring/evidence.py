@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stablerule.paths.compiling import compiled_part
+from stablerule.paths.compiling import compiled_leaf_part, compiled_part
 from stablerule.reasoning.scoring.firing import CHAIN, N_CANDIDATES, N_FIRINGS, kind_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.scoring.firing import Firings
-    from stablerule.reasoning.scoring.theory import Theory
+    from stablerule.reasoning.scoring.theory import Worth
 
 BEST = 4  # how many of the best rules of a kind count apart
 KINDS = ("chains", "traits of the head", "traits of the candidate")
@@ -53,8 +53,8 @@ NO_TRAITS = {
 }
 
 
-@compiled_part
-def gather(f: Firings, t: Theory, own_slot: int, table: NDArray[np.float32]) -> None:
+@compiled_leaf_part
+def gather(f: Firings, worth: Worth, own_slot: int, table: NDArray[np.float32]) -> None:
     """Fill the first columns of `table` (candidates, COLUMNS), a row for each slot.
 
     own_slot: the slot of an answer that is a fact of the graph, whose rules count without it; -1 without one.
@@ -62,9 +62,10 @@ def gather(f: Firings, t: Theory, own_slot: int, table: NDArray[np.float32]) -> 
     for slot in range(f.sizes[N_CANDIDATES]):
         for column in range(GATHERED):
             table[slot, column] = 0
+    slots, rules, paths, weights, own_weights = f.slots, f.rules, f.paths, worth.weights, worth.own_weights
     for i in range(f.sizes[N_FIRINGS]):
-        slot, rule = f.slots[i], f.rules[i]
-        weight = t.own_weights[rule] if slot == own_slot else t.weights[rule]
+        slot, rule = slots[i], rules[i]
+        weight = own_weights[rule] if slot == own_slot else weights[rule]
         if weight <= 0:
             continue
         kind = kind_of(f, i)
@@ -77,11 +78,11 @@ def gather(f: Firings, t: Theory, own_slot: int, table: NDArray[np.float32]) -> 
                 table[slot, column] = left
                 left = here
         if kind == CHAIN:
-            table[slot, PATHS] += weight * f.paths[i]
-            table[slot, LOG_PATHS] += weight * np.log1p(f.paths[i])
+            table[slot, PATHS] += weight * paths[i]
+            table[slot, LOG_PATHS] += weight * np.log1p(paths[i])
 
 
-@compiled_part
+@compiled_leaf_part
 def complete_row(row: NDArray[np.float32], facts: int, edges: int) -> None:
     """Fill the other columns of one candidate: facts of the relation that end there, edges it has."""
     row[FACTS] = np.log1p(facts)
@@ -94,12 +95,12 @@ def complete_row(row: NDArray[np.float32], facts: int, edges: int) -> None:
     row[ONE] = 1
 
 
-@compiled_part
+@compiled_leaf_part
 def _log_odds(share: float) -> float:
     return np.log(share / (1 - share))  # type: ignore[no-any-return]
 
 
-@compiled_part
+@compiled_leaf_part
 def blend(
     table: NDArray[np.float32],
     entities: Ids,
@@ -123,26 +124,28 @@ def blend(
 
 @compiled_part
 def cut_blend(
-    f: Firings, t: Theory, firings: NDArray[np.int64], weights: NDArray[np.float64], parts: NDArray[np.float64]
+    f: Firings, worth: Worth, firings: NDArray[np.int64], weights: NDArray[np.float64], parts: NDArray[np.float64]
 ) -> None:
     """Fill parts (n,) with what each of the n firings of one candidate adds to its blend.
 
     A column that is a sum over rules is cut as the sum is, and so is its logarithm. One for the best rule, or the next,
     belongs to that rule; log odds count from where they stand without any rule. What is left is `rest_of_blend`.
     """
-    parts[:] = 0
+    of_firing, n_paths, of_rule = f.rules, f.paths, worth.weights
     best = np.empty(BEST, np.int64)
+    for i in range(len(firings)):
+        parts[i] = 0
     for kind in range(N_KINDS):
         together, paths, log_paths, found = 0.0, 0.0, 0.0, 0
         for i in range(len(firings)):
-            weight = t.weights[f.rules[firings[i]]]
+            weight = of_rule[of_firing[firings[i]]]
             if weight <= 0 or kind_of(f, firings[i]) != kind:
                 continue
             together -= np.log1p(-weight)
-            paths += weight * f.paths[firings[i]]
-            log_paths += weight * np.log1p(f.paths[firings[i]])
+            paths += weight * n_paths[firings[i]]
+            log_paths += weight * np.log1p(n_paths[firings[i]])
             place = min(found, BEST)
-            while place > 0 and weight > t.weights[f.rules[firings[best[place - 1]]]]:
+            while place > 0 and weight > of_rule[of_firing[firings[best[place - 1]]]]:
                 if place < BEST:
                     best[place] = best[place - 1]
                 place -= 1
@@ -152,24 +155,24 @@ def cut_blend(
         if found == 0:
             continue
         for place in range(min(found, BEST)):
-            parts[best[place]] += weights[kind * (BEST + 1) + 1 + place] * t.weights[f.rules[firings[best[place]]]]
-        above = _log_odds(t.weights[f.rules[firings[best[0]]]]) - _log_odds(LEAST)
+            parts[best[place]] += weights[kind * (BEST + 1) + 1 + place] * of_rule[of_firing[firings[best[place]]]]
+        above = _log_odds(of_rule[of_firing[firings[best[0]]]]) - _log_odds(LEAST)
         parts[best[0]] += weights[LOG_ODDS + kind] * max(above, 0.0)
         # What a unit of each sum is worth, in the sum itself and in its logarithm.
         a_unit = weights[kind * (BEST + 1)] + weights[LOG_TOGETHER + kind] * np.log1p(together) / together
         a_path = weights[PATHS] + weights[LOG_OF_PATHS] * np.log1p(paths) / paths
         a_log_path = weights[LOG_PATHS] + weights[LOG_OF_LOG_PATHS] * np.log1p(log_paths) / log_paths
         for i in range(len(firings)):
-            weight = t.weights[f.rules[firings[i]]]
+            weight = of_rule[of_firing[firings[i]]]
             if weight <= 0 or kind_of(f, firings[i]) != kind:
                 continue
             parts[i] -= a_unit * np.log1p(-weight)
             if kind == CHAIN:
-                parts[i] += a_path * weight * f.paths[firings[i]]
-                parts[i] += a_log_path * weight * np.log1p(f.paths[firings[i]])
+                parts[i] += a_path * weight * n_paths[firings[i]]
+                parts[i] += a_log_path * weight * np.log1p(n_paths[firings[i]])
 
 
-@compiled_part
+@compiled_leaf_part
 def rest_of_blend(facts: int, edges: int, weights: NDArray[np.float64]) -> float:
     """Return what a candidate has of its blend without any rule: how well known it is, and where log odds begin."""
     rest = weights[FACTS] * np.log1p(facts) + weights[EDGES] * np.log1p(edges) + weights[ONE]

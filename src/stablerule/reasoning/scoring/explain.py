@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stablerule.graph.triples import Ids, Offsets
     from stablerule.reasoning.scoring.firing import Firings
     from stablerule.reasoning.scoring.score import How
-    from stablerule.reasoning.scoring.theory import Encoded, Theory
+    from stablerule.reasoning.scoring.theory import Encoded, Theory, Worth
 
 ALL = 2**31 - 1  # reasons of an answer
 SHOWN_PATHS = 3  # groundings of one explanation
@@ -52,7 +52,7 @@ class Reasons(NamedTuple):
     rest: NDArray[np.float64]
 
 
-@compiled
+@compiled_part
 def no_reasons(answers: int) -> Reasons:
     """Begin without reasons, for so many answers."""
     size = answers
@@ -71,12 +71,12 @@ def _make_room(r: Reasons, used: int, wanted: int) -> Reasons:
     """Return the same reasons with room for more."""
     size = max(2 * len(r.rules), wanted)
     rules, paths, parts, shares = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size), np.empty(size)
-    rules[:used], paths[:used] = r.rules[:used], r.paths[:used]
-    parts[:used], shares[:used] = r.parts[:used], r.shares[:used]
+    for i in range(used):
+        rules[i], paths[i], parts[i], shares[i] = r.rules[i], r.paths[i], r.parts[i], r.shares[i]
     return Reasons(r.starts, rules, parts, shares, paths, r.rest)
 
 
-@compiled
+@compiled_part
 def add_reasons(
     r: Reasons,
     first: int,
@@ -84,7 +84,7 @@ def add_reasons(
     n: int,
     most: int,
     f: Firings,
-    t: Theory,
+    worth: Worth,
     how: How,
     popularity: Ids,
     offsets: NDArray[np.int64],
@@ -93,20 +93,24 @@ def add_reasons(
 
     slots: of the candidates, -1 for one that no rule reaches.
     """
-    place_of = np.full(f.sizes[N_CANDIDATES], -1, np.int32)
-    starts = np.zeros(n + 1, np.int64)
+    candidates, n_firings, slot_of_firing = f.sizes[N_CANDIDATES], f.sizes[N_FIRINGS], f.slots
+    place_of = np.empty(candidates, np.int32)
+    for slot in range(candidates):
+        place_of[slot] = -1
+    starts, at = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
     for i in range(n):
         if slots[i] >= 0:
             place_of[slots[i]] = i
-    for i in range(f.sizes[N_FIRINGS]):
-        place = place_of[f.slots[i]]
+    for i in range(n_firings):
+        place = place_of[slot_of_firing[i]]
         if place >= 0:
             starts[place + 1] += 1
     for i in range(n):
+        at[i] = starts[i]
         starts[i + 1] += starts[i]
-    firings, at = np.empty(starts[n], np.int64), starts.copy()
-    for i in range(f.sizes[N_FIRINGS]):
-        place = place_of[f.slots[i]]
+    firings = np.empty(starts[n], np.int64)
+    for i in range(n_firings):
+        place = place_of[slot_of_firing[i]]
         if place >= 0:
             firings[at[place]] = i
             at[place] += 1
@@ -119,42 +123,42 @@ def add_reasons(
         if len(own) > 0:
             entity = f.entities[slots[i]]
             r.rest[first + i] = rest_of_score(how, popularity[entity], offsets[entity + 1] - offsets[entity])
-            _list_reasons(r, begin, wanted, own, f, t, how)
+            _list_reasons(r, begin, wanted, own, f, worth, how)
         r.starts[first + i + 1] = begin + wanted
     return r
 
 
 @compiled_part
 def _list_reasons(
-    r: Reasons, begin: int, wanted: int, firings: NDArray[np.int64], f: Firings, t: Theory, how: How
+    r: Reasons, begin: int, wanted: int, firings: NDArray[np.int64], f: Firings, worth: Worth, how: How
 ) -> None:
     """Write the `wanted` best of the firings of one candidate, in order of share, then of weight."""
-    n = len(firings)
+    n, weights, rules, paths = len(firings), worth.weights, f.rules, f.paths
     parts = np.empty(n)
-    cut_score(f, t, how, firings, parts)
-    worth, total = np.empty(n), 0.0
+    cut_score(f, worth, how, firings, parts)
+    adds, total = np.empty(n), 0.0
     for attempt in range(3):
         for i in range(n):
             if attempt == 0:
-                worth[i] = max(parts[i], 0.0)
+                adds[i] = max(parts[i], 0.0)
             else:
-                worth[i] = t.weights[f.rules[firings[i]]] if attempt == 1 else 1.0
-            total += worth[i]
+                adds[i] = weights[rules[firings[i]]] if attempt == 1 else 1.0
+            total += adds[i]
         if total > 0:
             break
     for place in range(wanted):
         best = -1
         for i in range(n):
-            if worth[i] < 0:
+            if adds[i] < 0:
                 continue
-            more = best < 0 or worth[i] > worth[best]
-            if not more and worth[i] == worth[best]:
-                more = t.weights[f.rules[firings[i]]] > t.weights[f.rules[firings[best]]]
+            more = best < 0 or adds[i] > adds[best]
+            if not more and adds[i] == adds[best]:
+                more = weights[rules[firings[i]]] > weights[rules[firings[best]]]
             if more:
                 best = i
-        r.rules[begin + place], r.paths[begin + place] = f.rules[firings[best]], f.paths[firings[best]]
-        r.parts[begin + place], r.shares[begin + place] = parts[best], worth[best] / total
-        worth[best] = -1  # it is listed
+        r.rules[begin + place], r.paths[begin + place] = rules[firings[best]], paths[firings[best]]
+        r.parts[begin + place], r.shares[begin + place] = parts[best], adds[best] / total
+        adds[best] = -1  # it is listed
 
 
 def join_reasons(parts: Sequence[tuple[NDArray[np.int64], Reasons]], answers: int) -> Reasons:
@@ -299,7 +303,8 @@ def find_chain_paths(g: Stepped, head: int, tail: int, body: Ids, length: int, p
         if depth + 1 == length:  # one step is left, and the tails stand sorted
             place = find_first_at_least(g.step_tails, at[depth], end[depth], tail)
             if place < end[depth] and g.step_tails[place] == tail:
-                paths[found, :length] = path
+                for i in range(length):
+                    paths[found, i] = path[i]
                 paths[found, length] = tail
                 found += 1
             depth -= 1

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stablerule.paths.compiling import NOTHING, compiled, compiled_part
+from stablerule.paths.compiling import NOTHING, ZERO, compiled, compiled_leaf, compiled_leaf_part, compiled_part
 from stablerule.paths.sorting import find_first_at_least
 from stablerule.paths.trail import Trail, follow_body, make_trail, reset_trail
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stablerule.reasoning.scoring.theory import Theory
 
 MOST_PATHS = 2**31 - 1
+ONE = ZERO + 1
 N_CHAINS, N_TRAITS, N_FIRINGS, N_CANDIDATES = range(4)
 CHAIN, TRAIT_OF_HEAD, TRAIT_OF_TAIL = range(3)  # kinds of firings
 
@@ -71,7 +72,7 @@ def no_firings(workplace: Workplace) -> Firings:
     )
 
 
-@compiled
+@compiled_leaf
 def open_relation(theory: Theory, relation: int, row_of: Ids) -> None:
     """Note where the rules of each trait begin, for all queries of one relation."""
     begin, end = theory.trait_starts[relation], theory.trait_starts[relation + 1]
@@ -79,7 +80,7 @@ def open_relation(theory: Theory, relation: int, row_of: Ids) -> None:
         row_of[theory.rule_traits[rule]] = rule
 
 
-@compiled
+@compiled_leaf
 def forget(f: Firings) -> None:
     """Make ready for another query."""
     for i in range(f.sizes[N_CANDIDATES]):
@@ -88,7 +89,7 @@ def forget(f: Firings) -> None:
         f.sizes[i] = 0
 
 
-@compiled
+@compiled_leaf
 def close_relation(theory: Theory, relation: int, row_of: Ids, f: Firings) -> None:
     """Undo `open_relation`, and leave nothing of the last query behind."""
     forget(f)
@@ -96,7 +97,7 @@ def close_relation(theory: Theory, relation: int, row_of: Ids, f: Firings) -> No
         row_of[theory.rule_traits[rule]] = -1
 
 
-@compiled_part
+@compiled_leaf_part
 def kind_of(f: Firings, firing: int) -> int:
     """Return the kind of a firing: of a chain, of a trait that the head has, or of one that the candidate has."""
     if firing < f.sizes[N_CHAINS]:
@@ -113,7 +114,7 @@ def _grown(f: Firings, wanted: int) -> Firings:
     return Firings(f.entities, f.slot_of, slots, rules, paths, f.sizes)
 
 
-@compiled_part
+@compiled_leaf_part
 def _add(f: Firings, entity: int, rule: int, paths: int) -> None:
     slot = f.slot_of[entity]
     if slot < 0:
@@ -151,22 +152,19 @@ def _fire_chains(
 ) -> Firings:
     """From the head along bodies that share their beginnings."""
     own_relation = relation if own_tail >= 0 else NOTHING
-    reset_trail(w.trail)
+    trail, bodies, lengths = w.trail, t.bodies, t.lengths
+    reset_trail(trail)
     for rule in range(t.starts[relation], t.starts[relation + 1]):
-        length = t.lengths[rule]
-        n = follow_body(g, relations, head, own_relation, own_tail, t.bodies[rule], length, w.trail)
+        length = lengths[rule]
+        n = follow_body(g, relations, head, own_relation, own_tail, bodies[rule], length, trail)
         if f.sizes[N_FIRINGS] + n > len(f.slots):
             f = _grown(f, f.sizes[N_FIRINGS] + n)
-        if length == 1:
-            for i in range(n):
-                _add(f, w.trail.first[i], rule, 1)
-        elif length == 2:
-            for i in range(n):
-                _add(f, w.trail.second[i], rule, w.trail.second_counts[w.trail.second[i]])
-        else:
-            for i in range(n):
-                if w.trail.last_counts[w.trail.last[i]] > 0:
-                    _add(f, w.trail.last[i], rule, w.trail.last_counts[w.trail.last[i]])
+        reached = trail.first if length == 1 else (trail.second if length == 2 else trail.last)
+        counts = trail.second_counts if length == 2 else trail.last_counts
+        for i in range(n):
+            paths: Any = np.int64(1) if length == 1 else counts[reached[i]]
+            if paths > 0:
+                _add(f, reached[i], rule, paths)
     return f
 
 
@@ -178,15 +176,22 @@ def _fire_traits(
     chains, known = len(t.lengths), len(t.traits.keys)
     own_key = np.int64(own_tail) * 2 * relations + (relation + relations) % (2 * relations)
     end = t.trait_starts[relation + 1]
+    traits, keys, row_of, rule_traits, constants = (
+        t.traits.traits,
+        t.traits.keys,
+        w.row_of,
+        t.rule_traits,
+        t.rule_constants,
+    )
     for i in range(t.traits.offsets[head], t.traits.offsets[head + 1]):
-        trait = t.traits.traits[i]
-        rule = w.row_of[trait]
-        if rule < 0 or (own_tail >= 0 and trait < known and t.traits.keys[trait] == own_key):
+        trait = traits[i]
+        rule: Any = np.int64(row_of[trait])
+        if rule < 0 or (own_tail >= 0 and trait < known and keys[trait] == own_key):
             continue
-        while rule < end and t.rule_traits[rule] == trait:
+        while rule < end and rule_traits[rule] == trait:
             if f.sizes[N_FIRINGS] == len(f.slots):
-                f = _grown(f, 0)
-            _add(f, t.rule_constants[rule], chains + rule, 1)
+                f = _grown(f, ZERO)
+            _add(f, constants[rule], chains + rule, ONE)
             rule += 1
     return f
 
@@ -196,14 +201,16 @@ def _fire_owners(relations: int, t: Theory, head: int, relation: int, f: Firings
     """~q(X, c) <- trait of X, with c the head: whoever has the trait is a candidate."""
     chains, back = len(t.lengths), (relation + relations) % (2 * relations)
     low, high = t.trait_starts[back], t.trait_starts[back + 1]
-    at = find_first_at_least(t.constants_sorted, low, high, head)
-    while at < high and t.constants_sorted[at] == head:
-        rule = t.by_constant[at]
-        trait = t.rule_traits[rule]
-        begin, stop = t.traits.owner_offsets[trait], t.traits.owner_offsets[trait + 1]
+    constants, by_constant, rule_traits = t.constants_sorted, t.by_constant, t.rule_traits
+    owners, owner_offsets = t.traits.owners, t.traits.owner_offsets
+    at = find_first_at_least(constants, low, high, head)
+    while at < high and constants[at] == head:
+        rule = by_constant[at]
+        trait = rule_traits[rule]
+        begin, stop = owner_offsets[trait], owner_offsets[trait + 1]
         if f.sizes[N_FIRINGS] + stop - begin > len(f.slots):
             f = _grown(f, f.sizes[N_FIRINGS] + stop - begin)
         for i in range(begin, stop):
-            _add(f, t.traits.owners[i], chains + rule, 1)
+            _add(f, owners[i], chains + rule, ONE)
         at += 1
     return f

@@ -1,18 +1,19 @@
-"""Queries of one relation, compiled: rank, answer and score them on one desk.
+"""The kernel that meets queries: rules fire, candidates get their score, and what was asked for is read off.
 
-Queries come sorted by head, and what fired for one serves the next with the same head.
+Ranking, answering, scoring and gathering evidence are one kernel with a `task`, not four. All of firing and weighing is
+compiled into each kernel that calls it, which takes seconds: so it is one.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stablerule.paths.compiling import NOTHING, compiled, compiled_part
+from stablerule.paths.compiling import NOTHING, ZERO, compiled, compiled_leaf_part, compiled_part
 from stablerule.paths.reach import find_relation_edges
-from stablerule.paths.sorting import find_first_at_least
-from stablerule.reasoning.scoring.evidence import COLUMNS
+from stablerule.paths.sorting import find_first_at_least, sort_with_items
+from stablerule.reasoning.scoring.evidence import BEST, COLUMNS, N_KINDS, complete_row, gather
 from stablerule.reasoning.scoring.explain import add_reasons, no_reasons
 from stablerule.reasoning.scoring.firing import (
     N_CANDIDATES,
@@ -23,7 +24,8 @@ from stablerule.reasoning.scoring.firing import (
     no_firings,
     open_relation,
 )
-from stablerule.reasoning.scoring.score import MAX_PLUS, How, Lists, Order, compare, list_levels, no_lists, weigh
+from stablerule.reasoning.scoring.score import MAX_PLUS, How, Order, compare, list_levels, no_lists, weigh
+from stablerule.reasoning.scoring.theory import Worth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from stablerule.reasoning.scoring.firing import Firings
     from stablerule.reasoning.scoring.theory import Theory
 
-TOP = NOTHING + 1  # of a heap
+RANK, ANSWER, SCORE, GATHER = range(4)
+EVERYBODY = np.empty(0, np.bool_)
 
 
 class Asked(NamedTuple):
@@ -64,142 +67,203 @@ def new_desk(entities: int, traits: int) -> Desk:
     return Desk(new_workplace(entities, traits), table, scores, np.zeros(entities, bool))
 
 
-@compiled
-def rank_queries(
-    a: Asked, heads: Ids, answers: Ids, known: Stepped, desk: Desk, hidden: bool, out: NDArray[np.int64]
-) -> None:
-    """Fill out (n, 4): better rivals, equal rivals, whether a rule reaches the answer, candidates with the answer.
+class Wanted(NamedTuple):
+    """What is asked for.
 
-    Rivals that are known to be true are left out. hidden: the answers are facts of the graph, asked for as if it
-    did not have them.
+    hidden: the answers are facts of the graph, asked for as if it did not have them. itself: whether a head may be its
+    own answer. reasons: at most so many for each answer. known: candidates that are known to be true are left out;
+    allowed: (E,) only those count as answers ((0,): all).
     """
-    open_relation(a.theory, a.relation, desk.workplace.row_of)
-    f = no_firings(desk.workplace)
-    lists = no_lists()
+
+    task: int
+    hidden: bool
+    itself: bool
+    reasons: int
+    known: Stepped
+    allowed: NDArray[np.bool_]
+
+
+class Results(NamedTuple):
+    """Where the results of n queries go; those of other tasks have no rows.
+
+    ranks: (n, 4) better rivals, equal rivals, whether a rule reaches the answer, candidates with the answer.
+    found: (n, k) the best answers, -1 where there are no more. scores: (n, k) theirs, or (n, 1) that of the answer, NaN
+    where no rule reaches it. rows: (n, k, columns) evidence, see `_gather_rows`, and stand_for: (n, k).
+    """
+
+    ranks: NDArray[np.int64]
+    found: Ids
+    scores: NDArray[np.float64]
+    rows: NDArray[np.float32]
+    stand_for: NDArray[np.float32]
+
+
+def make_results(
+    *,
+    ranks: NDArray[np.int64] | None = None,
+    found: Ids | None = None,
+    scores: NDArray[np.float64] | None = None,
+    rows: NDArray[np.float32] | None = None,
+    stand_for: NDArray[np.float32] | None = None,
+) -> Results:
+    """Take the arrays that a task fills."""
+    return Results(
+        np.empty((0, 4), np.int64) if ranks is None else ranks,
+        np.empty((0, 1), np.int32) if found is None else found,
+        np.empty((0, 1)) if scores is None else scores,
+        np.empty((0, 1, len(COLUMNS)), np.float32) if rows is None else rows,
+        np.empty((0, 1), np.float32) if stand_for is None else stand_for,
+    )
+
+
+@compiled
+def run_queries(  # noqa: PLR0912, PLR0915  # four tasks
+    a: Asked, heads: Ids, answers: Ids, wanted: Wanted, desk: Desk, out: Results
+) -> Reasons:
+    """Ask (head, relation, ?) for each head, with its answer (-1: none), and fill the results of the task.
+
+    Returns the reasons for the answers, if any are wanted: those of the best answers (n * k), or of the answers (n,).
+    """
+    g, t, how, popularity = a.g, a.theory, a.how, a.popularity
+    workplace, table, scores, marked = desk.workplace, desk.table, desk.scores, desk.marked
+    task, hidden, known = wanted.task, wanted.hidden, wanted.known
+    k = out.found.shape[1]
+    worth = Worth(t.weights, t.own_weights, t.levels, t.own_levels, t.level_weights)
+    offsets = g.offsets
+    open_relation(t, a.relation, workplace.row_of)
+    f, lists = no_firings(workplace), no_lists()
+    own: Any = NOTHING
+    noted = no_reasons(len(heads) * k if wanted.reasons > 0 else 0)
+    slots = np.empty(k, np.int32)
     for q in range(len(heads)):
-        answer = answers[q]
-        a.popularity[answer] -= hidden  # a hidden fact makes nobody popular
+        head, answer = heads[q], answers[q]
+        if hidden:
+            popularity[answer] -= 1  # a hidden fact makes nobody popular
         if q == 0 or hidden or heads[q] != heads[q - 1]:  # queries come sorted: what fired for one serves the next
-            f = fire(a.g, a.relations, a.theory, heads[q], a.relation, answer if hidden else NOTHING, desk.workplace, f)
-            own = f.slot_of[answer] if hidden else NOTHING
-            weigh(f, a.theory, a.g, a.how, own, a.popularity, desk.table, desk.scores)
-            if a.how.kind == MAX_PLUS:
-                lists = list_levels(f, a.theory, own)
-        place = f.slot_of[answer]
-        low, high = find_relation_edges(known, heads[q], a.relation)
-        for edge in range(low, high):
-            desk.marked[known.step_tails[edge]] = True
-        desk.marked[answer] = False
-        if place >= 0:
-            _among_candidates(a, f, desk, place, lists, out[q])
+            f = fire(g, a.relations, t, head, a.relation, answer if hidden else NOTHING, workplace, f)
+            own = np.int64(f.slot_of[answer]) if hidden else NOTHING
+            if task == GATHER:
+                gather(f, worth, own, table)
+            else:
+                weigh(f, worth, offsets, how, own, popularity, table, scores)
+                if how.kind == MAX_PLUS and task != SCORE:
+                    lists = list_levels(f, worth, own)
+        place: Any = np.int64(f.slot_of[answer]) if answer >= 0 else NOTHING
+        low, high = find_relation_edges(known, head, a.relation)
+        known_tails = known.step_tails[low : high if task != SCORE else low]
+        for tail in known_tails:
+            marked[tail] = True
+        if task == RANK:
+            marked[answer] = False
+            if place >= 0:
+                _rank_candidate(Order(scores, lists, f.entities, popularity), f, marked, place, out.ranks[q])
+            else:
+                _rank_the_rest(a.popular, popularity, f, marked, answer, known_tails, hidden, out.ranks[q])
+        elif task == ANSWER:
+            if not wanted.itself:
+                marked[head] = True
+            order = Order(scores, lists, f.entities, popularity)
+            _find_best(order, f, marked, wanted.allowed, slots, out.found[q], out.scores[q])
+            marked[head] = False
+        elif task == SCORE:
+            slots[0] = place
+            out.scores[q, 0] = scores[place] if place >= 0 else np.nan
         else:
-            _among_the_rest(a, f, desk, answer, known.step_tails[low:high], hidden, out[q])
-        for edge in range(low, high):
-            desk.marked[known.step_tails[edge]] = False
-        a.popularity[answer] += hidden
-    close_relation(a.theory, a.relation, desk.workplace.row_of, f)
+            _gather_rows(f, table, popularity, offsets, marked, place, own, out.rows[q], out.stand_for[q])
+        for tail in known_tails:
+            marked[tail] = False
+        if wanted.reasons > 0:
+            noted = add_reasons(noted, q * k, slots, k, wanted.reasons, f, worth, how, popularity, offsets)
+        if hidden:
+            popularity[answer] += 1
+    close_relation(t, a.relation, workplace.row_of, f)
+    return noted
 
 
-@compiled_part
-def _among_candidates(a: Asked, f: Firings, desk: Desk, place: int, lists: Lists, out: NDArray[np.int64]) -> None:
+@compiled_leaf_part
+def _rank_candidate(order: Order, f: Firings, marked: NDArray[np.bool_], place: int, out: NDArray[np.int64]) -> None:
+    """Rank an answer that a rule reaches."""
     better, equal, candidates = 0, 0, 0
-    order, score = Order(desk.scores, lists, f.entities, a.popularity), desk.scores[place]
+    scores, entities = order.scores, order.entities
+    score = scores[place]
     for slot in range(f.sizes[N_CANDIDATES]):
-        entity = f.entities[slot]
-        if desk.marked[entity]:
+        if marked[entities[slot]]:
             continue
         candidates += 1
         if slot == place:
             continue
-        if desk.scores[slot] > score:  # most candidates need no closer look
+        if scores[slot] > score:  # most candidates need no closer look
             better += 1
-        elif desk.scores[slot] == score:
+        elif scores[slot] == score:
             side = compare(order, slot, place)
             better += side > 0
             equal += side == 0
     out[0], out[1], out[2], out[3] = better, equal, 1, candidates
 
 
-@compiled_part
-def _among_the_rest(
-    a: Asked, f: Firings, desk: Desk, answer: int, known: Ids, hidden: bool, out: NDArray[np.int64]
+@compiled_leaf_part
+def _rank_the_rest(
+    popular: Ids,
+    popularity: Ids,
+    f: Firings,
+    marked: NDArray[np.bool_],
+    answer: int,
+    known: Ids,
+    hidden: bool,
+    out: NDArray[np.int64],
 ) -> None:
-    """No rule reaches the answer: all candidates are better, and the others stand by popularity."""
-    candidates, entities = 0, len(desk.marked)
-    popularity = a.popularity[answer]
-    better = len(a.popular) - find_first_at_least(a.popular, 0, len(a.popular), popularity + 1)
-    not_less = len(a.popular) - find_first_at_least(a.popular, 0, len(a.popular), popularity)
-    equal = (not_less if popularity > 0 else entities) - better
+    """Rank an answer that no rule reaches: all candidates are better, and the others stand by popularity."""
+    candidates, entities, slot_of = 0, f.entities, f.slot_of
+    own: Any = np.int64(popularity[answer])  # one type for all that is looked up
+    better = len(popular) - find_first_at_least(popular, ZERO, len(popular), own + 1)
+    not_less = len(popular) - find_first_at_least(popular, ZERO, len(popular), own)
+    equal = (not_less if own > 0 else len(marked)) - better
     # Without the answer itself, which `popular` has with the facts that it had before one was hidden.
     if hidden:
         better -= 1
     else:
         equal -= 1
     for slot in range(f.sizes[N_CANDIDATES]):
-        entity = f.entities[slot]
-        candidates += not desk.marked[entity]
-        better -= a.popularity[entity] > popularity
-        equal -= a.popularity[entity] == popularity
+        entity = entities[slot]
+        candidates += not marked[entity]
+        better -= popularity[entity] > own
+        equal -= popularity[entity] == own
     for entity in known:
-        if desk.marked[entity] and f.slot_of[entity] < 0:
-            better -= a.popularity[entity] > popularity
-            equal -= a.popularity[entity] == popularity
+        if marked[entity] and slot_of[entity] < 0:
+            better -= popularity[entity] > own
+            equal -= popularity[entity] == own
     out[0], out[1], out[2], out[3] = candidates + better, equal, 0, candidates
 
 
-@compiled
-def answer_queries(
-    a: Asked,
-    heads: Ids,
-    known: Stepped,
+@compiled_part
+def _find_best(
+    order: Order,
+    f: Firings,
+    marked: NDArray[np.bool_],
     allowed: NDArray[np.bool_],
-    itself: bool,
-    desk: Desk,
-    reasons: int,
+    slots: Ids,
     found: Ids,
     scores: NDArray[np.float64],
-) -> Reasons:
-    """Fill found (n, k) with the best answers and scores (n, k) with their scores, -1 and 0 where there are no more.
-
-    Answers that are `known` are left out; with `allowed` (E,) only those count ((0,): all). itself: whether the head
-    may be its own answer. Returns at most so many `reasons` for each of the n * k answers.
-    """
-    open_relation(a.theory, a.relation, desk.workplace.row_of)
-    f = no_firings(desk.workplace)
-    lists, k = no_lists(), found.shape[1]
-    noted, slots = no_reasons(len(heads) * k if reasons > 0 else 0), np.empty(k, np.int32)
-    for q in range(len(heads)):
-        f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
-        weigh(f, a.theory, a.g, a.how, NOTHING, a.popularity, desk.table, desk.scores)
-        desk.marked[heads[q]] = not itself
-        low, high = find_relation_edges(known, heads[q], a.relation)
-        for edge in range(low, high):
-            desk.marked[known.step_tails[edge]] = True
-        n = 0
-        chosen = np.empty(f.sizes[N_CANDIDATES], np.int32)
-        for slot in range(f.sizes[N_CANDIDATES]):
-            entity = f.entities[slot]
-            if not desk.marked[entity] and (len(allowed) == 0 or allowed[entity]):
-                chosen[n] = slot
-                n += 1
-        for edge in range(low, high):
-            desk.marked[known.step_tails[edge]] = False
-        desk.marked[heads[q]] = False
-        if a.how.kind == MAX_PLUS:
-            lists = list_levels(f, a.theory, NOTHING)
-        slots[:] = -1
-        for i in range(_best(Order(desk.scores, lists, f.entities, a.popularity), chosen, n, k)):
+) -> None:
+    """Fill (k,) with the slots, entities and scores of the best answers; slots that are left are -1."""
+    n, k = ZERO, len(slots)
+    chosen = np.empty(f.sizes[N_CANDIDATES], np.int32)
+    for slot in range(f.sizes[N_CANDIDATES]):
+        entity = order.entities[slot]
+        if not marked[entity] and (len(allowed) == 0 or allowed[entity]):
+            chosen[n] = slot
+            n += 1
+    best = _bring_best_to_front(order, chosen, n, k)
+    for i in range(k):
+        slots[i] = -1
+        if i < best:
             slots[i] = chosen[i]
-            found[q, i] = f.entities[chosen[i]]
-            scores[q, i] = desk.scores[chosen[i]]
-        if reasons > 0:
-            noted = add_reasons(noted, q * k, slots, k, reasons, f, a.theory, a.how, a.popularity, a.g.offsets)
-    close_relation(a.theory, a.relation, desk.workplace.row_of, f)
-    return noted
+            found[i] = order.entities[chosen[i]]
+            scores[i] = order.scores[chosen[i]]
 
 
-@compiled_part
-def _best(order: Order, chosen: Ids, n: int, k: int) -> int:
+@compiled_leaf_part
+def _bring_best_to_front(order: Order, chosen: Ids, n: int, k: int) -> int:
     """Bring the k best of chosen[:n], which are slots, to its front, the best first; returns how many there are."""
     size = min(k, n)  # of a heap of the best so far, the worst of them on top
     for at in range(size // 2 - 1, -1, -1):
@@ -207,14 +271,14 @@ def _best(order: Order, chosen: Ids, n: int, k: int) -> int:
     for i in range(size, n):
         if order.scores[chosen[i]] >= order.scores[chosen[0]] and _is_better(order, chosen[i], chosen[0]):
             chosen[0] = chosen[i]
-            _sink(order, chosen, TOP, size)
+            _sink(order, chosen, ZERO, size)
     for end in range(size - 1, 0, -1):
         chosen[0], chosen[end] = chosen[end], chosen[0]
-        _sink(order, chosen, TOP, end)
+        _sink(order, chosen, ZERO, end)
     return size
 
 
-@compiled_part
+@compiled_leaf_part
 def _sink(order: Order, chosen: Ids, at: int, size: int) -> None:
     """Let a slot sink in the heap until none below it is worse."""
     while 2 * at + 1 < size:
@@ -227,26 +291,61 @@ def _sink(order: Order, chosen: Ids, at: int, size: int) -> None:
         at = child
 
 
-@compiled_part
+@compiled_leaf_part
 def _is_better(order: Order, slot: int, other: int) -> bool:
     """Compare two slots; where nothing else tells them apart, by the entity's id."""
-    side = compare(order, slot, other)
+    one: Any = np.int64(slot)
+    another: Any = np.int64(other)
+    side = compare(order, one, another)
     return side > 0 or (side == 0 and order.entities[slot] < order.entities[other])
 
 
-@compiled
-def score_queries(a: Asked, heads: Ids, tails: Ids, desk: Desk, reasons: int, scores: NDArray[np.float64]) -> Reasons:
-    """Fill scores (n,), and NaN where no rule reaches the tail; return at most so many reasons for each."""
-    open_relation(a.theory, a.relation, desk.workplace.row_of)
-    f = no_firings(desk.workplace)
-    noted, slots = no_reasons(len(heads) if reasons > 0 else 0), np.empty(1, np.int32)
-    for q in range(len(heads)):
-        if q == 0 or heads[q] != heads[q - 1]:  # queries come sorted: what fired for one serves the next
-            f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
-            weigh(f, a.theory, a.g, a.how, NOTHING, a.popularity, desk.table, desk.scores)
-        slots[0] = f.slot_of[tails[q]]
-        scores[q] = desk.scores[slots[0]] if slots[0] >= 0 else np.nan
-        if reasons > 0:
-            noted = add_reasons(noted, q, slots, 1, reasons, f, a.theory, a.how, a.popularity, a.g.offsets)
-    close_relation(a.theory, a.relation, desk.workplace.row_of, f)
-    return noted
+@compiled_part
+def _gather_rows(
+    f: Firings,
+    table: NDArray[np.float32],
+    popularity: Ids,
+    offsets: NDArray[np.int64],
+    marked: NDArray[np.bool_],
+    place: int,
+    own: int,
+    rows: NDArray[np.float32],
+    stand_for: NDArray[np.float32],
+) -> None:
+    """Fill rows (k, columns) with the evidence for the answer, its strongest rivals and some others.
+
+    Row 0 is the answer's. Three quarters of the rows are for the rivals with the most evidence together, the others for
+    rivals from further down, evenly, each of which stands for many: `stand_for` (k,) says for how many, 0 where a row
+    is empty. Where no rule reaches the answer, all rows are.
+    """
+    room = len(rows) - 1
+    for i in range(room + 1):
+        stand_for[i] = 0
+    if place < 0:
+        return
+    n, candidates = ZERO, f.sizes[N_CANDIDATES]
+    rivals, strength = np.empty(candidates, np.int32), np.empty(candidates)
+    for slot in range(candidates):
+        if slot != place and not marked[f.entities[slot]]:
+            together = 0.0
+            for kind in range(N_KINDS):
+                together += table[slot, kind * (BEST + 1)]
+            rivals[n], strength[n] = slot, -together
+            n += 1
+    sort_with_items(strength, rivals, ZERO, n)
+    strong = min(n, room if n <= room else 3 * room // 4)
+    others = min(room - strong, n - strong)
+    for i in range(1 + strong + others):
+        at: Any = place
+        weight = 1.0
+        if 1 <= i <= strong:
+            at = np.int64(rivals[i - 1])
+        elif i > strong:
+            at = np.int64(rivals[strong + (i - 1 - strong) * (n - strong) // others])
+            weight = (n - strong) / others
+        entity = f.entities[at]
+        edges = offsets[entity + 1] - offsets[entity] - (at == own)
+        complete_row(table[at], popularity[entity], edges)
+        for column in range(rows.shape[1]):
+            rows[i, column] = table[at, column]
+        stand_for[i] = weight

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from stablerule.errors import OptionError, closest
-from stablerule.paths.compiling import compiled, compiled_part
+from stablerule.paths.compiling import ZERO, compiled_leaf_part, compiled_part
 from stablerule.paths.sorting import sort_with_items
 from stablerule.reasoning.scoring.evidence import COLUMNS, blend, cut_blend, gather, rest_of_blend
 from stablerule.reasoning.scoring.firing import N_CANDIDATES, N_FIRINGS
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stablerule.graph import Graph, Stepped
+    from stablerule.graph import Graph
     from stablerule.graph.triples import Ids, Offsets
     from stablerule.reasoning.scoring.firing import Firings
-    from stablerule.reasoning.scoring.theory import Theory
+    from stablerule.reasoning.scoring.theory import Worth
 
 AGGREGATIONS = ("count", "log_count", "binary", "noisy_or", "max_plus", "learned")
 COUNT, LOG_COUNT, BINARY, NOISY_OR, MAX_PLUS, LEARNED = range(len(AGGREGATIONS))
@@ -180,11 +180,11 @@ class Order(NamedTuple):
     popularity: Ids
 
 
-@compiled_part
+@compiled_leaf_part
 def weigh(
     f: Firings,
-    t: Theory,
-    g: Stepped,
+    worth: Worth,
+    offsets: NDArray[np.int64],
     how: How,
     own_slot: int,
     popularity: Ids,
@@ -194,24 +194,32 @@ def weigh(
     """Fill scores[slot] for all candidates; under max_plus that is the best rule's weight, not the whole order."""
     n = f.sizes[N_CANDIDATES]
     if how.kind == LEARNED:
-        gather(f, t, own_slot, table)
-        blend(table, f.entities, n, own_slot, popularity, g.offsets, how.weights, scores)
+        gather(f, worth, own_slot, table)
+        blend(table, f.entities, n, own_slot, popularity, offsets, how.weights, scores)
         return
     for slot in range(n):
         scores[slot] = 0
     if how.kind == NOISY_OR and how.top > 0:
-        _sum_of_best(f, t, own_slot, how.top, scores)
+        _sum_of_best(f, worth, own_slot, how.top, scores)
         return
+    slots, rules, paths, weights, own_weights, kind = (
+        f.slots,
+        f.rules,
+        f.paths,
+        worth.weights,
+        worth.own_weights,
+        how.kind,
+    )
     for i in range(f.sizes[N_FIRINGS]):
-        slot, rule = f.slots[i], f.rules[i]
-        weight = t.own_weights[rule] if slot == own_slot else t.weights[rule]
-        if how.kind == MAX_PLUS:
+        slot, rule = slots[i], rules[i]
+        weight = own_weights[rule] if slot == own_slot else weights[rule]
+        if kind == MAX_PLUS:
             scores[slot] = max(scores[slot], weight)
         else:
-            scores[slot] += part_of(how.kind, weight, f.paths[i])
+            scores[slot] += part_of(kind, weight, paths[i])
 
 
-@compiled_part
+@compiled_leaf_part
 def part_of(kind: int, weight: float, paths: int) -> float:
     """Return what one firing adds to a score that is a sum; max_plus is none, and is cut as if it were."""
     if kind == COUNT:
@@ -224,52 +232,53 @@ def part_of(kind: int, weight: float, paths: int) -> float:
 
 
 @compiled_part
-def cut_score(f: Firings, t: Theory, how: How, firings: NDArray[np.int64], parts: NDArray[np.float64]) -> None:
+def cut_score(f: Firings, worth: Worth, how: How, firings: NDArray[np.int64], parts: NDArray[np.float64]) -> None:
     """Fill parts (n,) with what each of the n firings of one candidate adds to the sum that `weigh` makes."""
     if how.kind == LEARNED:
-        cut_blend(f, t, firings, how.weights, parts)
+        cut_blend(f, worth, firings, how.weights, parts)
         return
     for i in range(len(firings)):
-        parts[i] = part_of(how.kind, t.weights[f.rules[firings[i]]], f.paths[firings[i]])
+        parts[i] = part_of(how.kind, worth.weights[f.rules[firings[i]]], f.paths[firings[i]])
     if how.kind == NOISY_OR and 0 < how.top < len(firings):
         levels, order = np.empty(len(firings), np.int32), np.empty(len(firings), np.int32)
         for i in range(len(firings)):
-            levels[i], order[i] = -t.levels[f.rules[firings[i]]], i
-        sort_with_items(levels, order, 0, len(order))
+            levels[i], order[i] = -worth.levels[f.rules[firings[i]]], i
+        sort_with_items(levels, order, ZERO, len(order))
         for i in range(how.top, len(order)):
             parts[order[i]] = 0
 
 
-@compiled_part
+@compiled_leaf_part
 def rest_of_score(how: How, facts: int, edges: int) -> float:
     """Return the part of a candidate's sum that no rule gave; only `learned` has one."""
     return rest_of_blend(facts, edges, how.weights) if how.kind == LEARNED else 0.0
 
 
 @compiled_part
-def _sum_of_best(f: Firings, t: Theory, own_slot: int, top: int, scores: NDArray[np.float64]) -> None:
-    lists = list_levels(f, t, own_slot)
+def _sum_of_best(f: Firings, worth: Worth, own_slot: int, top: int, scores: NDArray[np.float64]) -> None:
+    lists = list_levels(f, worth, own_slot)
     for slot in range(f.sizes[N_CANDIDATES]):
         begin = lists.offsets[slot]
         for i in range(begin, min(begin + top, lists.offsets[slot + 1])):
-            scores[slot] -= np.log1p(-t.level_weights[-lists.levels[i]])
+            scores[slot] -= np.log1p(-worth.level_weights[-lists.levels[i]])
 
 
-@compiled
-def list_levels(f: Firings, t: Theory, own_slot: int) -> Lists:
+@compiled_part
+def list_levels(f: Firings, worth: Worth, own_slot: int) -> Lists:
     """Sort the firings by candidate, and those of a candidate by level, the best first."""
     n = f.sizes[N_CANDIDATES]
     offsets = np.zeros(n + 1, np.int64)
+    slots, fired, of_rule, of_own = f.slots, f.rules, worth.levels, worth.own_levels
     for i in range(f.sizes[N_FIRINGS]):
-        offsets[f.slots[i] + 1] += 1
+        offsets[slots[i] + 1] += 1
     at = np.empty(n, np.int64)
     for slot in range(n):
         at[slot] = offsets[slot]
         offsets[slot + 1] += offsets[slot]
     levels, rules = np.empty(f.sizes[N_FIRINGS], np.int32), np.empty(f.sizes[N_FIRINGS], np.int32)
     for i in range(f.sizes[N_FIRINGS]):
-        slot, rule = f.slots[i], f.rules[i]
-        levels[at[slot]] = -(t.own_levels[rule] if slot == own_slot else t.levels[rule])
+        slot, rule = slots[i], fired[i]
+        levels[at[slot]] = -(of_own[rule] if slot == own_slot else of_rule[rule])
         rules[at[slot]] = rule
         at[slot] += 1
     for slot in range(n):
@@ -283,7 +292,7 @@ def no_lists() -> Lists:
     return Lists(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
 
 
-@compiled_part
+@compiled_leaf_part
 def compare(order: Order, a: int, b: int) -> int:
     """1 where candidate a is better than b, -1 where it is worse, 0 where nothing tells them apart."""
     if order.scores[a] != order.scores[b]:
@@ -295,7 +304,7 @@ def compare(order: Order, a: int, b: int) -> int:
     return side
 
 
-@compiled
+@compiled_leaf_part
 def compare_lists(lists: Lists, a: int, b: int) -> int:
     """1 where candidate a is better than b under max_plus, -1 where it is worse, 0 where nothing tells them apart.
 

@@ -49,6 +49,16 @@ class Theory(NamedTuple):
     traits: Traits
 
 
+class Worth(NamedTuple):
+    """What the rules of a theory are worth, see there: as much of it as weighing needs, since less compiles faster."""
+
+    weights: NDArray[np.float64]
+    own_weights: NDArray[np.float64]
+    levels: Ids
+    own_levels: Ids
+    level_weights: NDArray[np.float64]
+
+
 @dataclass(frozen=True, eq=False)
 class Encoded:
     """A theory with the way back: rows[i] is the place of rule i in the RuleSet; turned[i]: it was read backwards."""
