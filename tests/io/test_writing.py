@@ -62,8 +62,8 @@ def test_a_head_like_a_comment_is_quoted_in_csv_and_refused_in_tsv(tmp_path: Pat
 @pytest.mark.parametrize("suffix", [".tsv", ".csv"])
 def test_a_header_is_written_where_the_first_fact_looks_like_one(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"facts{suffix}"
-    write_triples(frame_of(("h", "r", "t"), ("a", "r", "b")), path)
-    assert back(path) == [("h", "r", "t"), ("a", "r", "b")]
+    write_triples(frame_of(("h", "r", "t"), ("a", "q", "b")), path)
+    assert back(path) == [("h", "r", "t"), ("a", "q", "b")]
     assert path.read_text().startswith("head")
     write_triples(frame_of(("a", "r", "b"), ("h", "r", "t")), path)
     assert path.read_text().startswith("a")

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
 from stablerule.errors import ReadError, closest
-from stablerule.io.options import EXTRA, TRIPLE, ReadOptions, spell_read_option
+from stablerule.io.headers import Header, judge_first_line, read_header_words
+from stablerule.io.options import TRIPLE, ReadOptions, spell_read_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-# What people call the three columns. A first line with one of these is a header.
-KNOWN_HEADERS = (
-    TRIPLE,
-    ("h", "r", "t"),
-    ("subject", "predicate", "object"),
-    ("s", "p", "o"),
-    ("subject", "relation", "object"),
-    ("head", "relationship", "tail"),
-    ("source", "relation", "target"),
-    ("from", "relation", "to"),
-)
+Kind: TypeAlias = Literal["header", "fact", "unsure"]  # of a first line; unsure is read as a fact
 # In the order in which they are tried; the first that reads every value is the one.
 TIME_TYPES: tuple[pl.DataType, ...] = (pl.Int64(), pl.Date(), pl.Datetime("us"))
 TIME_KINDS = {"int64": "a whole number", "datetime64[D]": "a date", "datetime64[us]": "a date with the time of day"}
@@ -71,51 +62,54 @@ class Part:
 
 @dataclass(frozen=True)
 class Layout:
-    """The number of columns of a table and the place of those that are read."""
+    """The number of columns of a table, the place of those that are read, and what the first line is taken for."""
 
     width: int
     places: dict[str, int]
-    has_header: bool
+    first_line: Kind
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the first line is none of the rows."""
+        return self.first_line == "header"
 
 
 def find_table_layout(
-    first: Sequence[str], options: ReadOptions, *, path: str | Path, line: int | None = None
+    first: Sequence[str],
+    options: ReadOptions,
+    *,
+    path: str | Path,
+    line: int | None = None,
+    rows: Callable[[], Iterable[Sequence[str]]] | None = None,
+    csv: bool = False,
 ) -> Layout:
-    """Read the first line of a table as header or as data, as the options and its words say.
+    """Find the columns of a table by the options and by its first line, which in a file may be a header or a fact.
+
+    rows: the rows that follow the first line of a file; None for what has names of columns anyway.
 
     >>> find_table_layout(["object", "subject", "predicate"], ReadOptions(), path="x.csv", line=1).places
     {'head': 1, 'relation': 2, 'tail': 0}
     """
-    wanted = options.wanted
-    if wanted is None:
-        known = find_known_header(first) if options.header is not False else None
-        if known:
-            return Layout(len(first), known, has_header=True)
-        if len(first) != 3:
-            raise ReadError(_describe_wrong_width(first, options), path=path, line=line)
-        return Layout(3, {"head": 0, "relation": 1, "tail": 2}, has_header=options.header is True)
-    if any(isinstance(column, int) for column in wanted.values()):
-        places = {role: column for role, column in wanted.items() if isinstance(column, int)}
-        if max(places.values()) >= len(first):
+    wanted, header = options.wanted, read_header_words(first)
+    if wanted is not None and not any(isinstance(column, int) for column in wanted.values()):
+        return Layout(len(first), _find_named_columns(first, wanted, path, line), "header")
+    if wanted is not None:
+        header = Header({role: column for role, column in wanted.items() if isinstance(column, int)}, header.named)
+        if (last := max(header.places.values())) >= len(first):
             raise ReadError(
-                f"column {max(places.values())} was asked for, but there are {len(first)} columns (numbered from 0).",
+                f"column {last} was asked for, but there are {len(first)} columns (numbered from 0).",
                 path=path,
                 line=line,
             )
-        header = options.header if options.header is not None else find_known_header(first) is not None
-        return Layout(len(first), places, has_header=header)
-    return Layout(len(first), _find_named_columns(first, wanted, path, line), has_header=True)
-
-
-def find_known_header(first: Sequence[str]) -> dict[str, int] | None:
-    """Return the places of head, relation and tail if these words are a header, else None."""
-    words = [word.strip().casefold() for word in first]
-    for names in KNOWN_HEADERS:
-        if all(words.count(name) == 1 for name in names):
-            places = {role: words.index(name) for role, name in zip(TRIPLE, names, strict=True)}
-            extras = {e: words.index(e) for e in EXTRA if words.count(e) == 1 and words.index(e) not in places.values()}
-            return places | extras
-    return None
+    elif len(first) != len(TRIPLE) and (header.named < len(TRIPLE) or options.header is False):
+        raise ReadError(_describe_wrong_width(first, options), path=path, line=line)
+    if options.header is not None or rows is None:
+        kind: Kind = "fact" if options.header is False else "header"
+    else:
+        kind = judge_first_line(first, header, rows(), csv=csv)
+    if wanted is None and kind != "header":
+        header = Header(dict(zip(TRIPLE, range(3), strict=True)), 0)
+    return Layout(len(first), header.places, kind)
 
 
 def _find_named_columns(

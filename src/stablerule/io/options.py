@@ -80,6 +80,8 @@ def spell_read_option(option: str, value: object = None) -> str:
     match option, value:
         case "literals", _:
             flag = "--keep-literals"
+        case "split", tuple(shares):
+            flag = f"--shares {','.join(map(str, shares))}"
         case "header", False:
             flag = "--no-header"
         case "header", _:

@@ -24,6 +24,7 @@ from stablerule.io.rdf import BlankNodes, RdfReader, Shortening
 from stablerule.io.saved_graph import read_graph
 from stablerule.io.tables import TableReader
 from stablerule.io.temporaries import restore_folder
+from stablerule.progress import progress_bar
 
 if TYPE_CHECKING:
     from stablerule.io.columns import Part
@@ -70,8 +71,12 @@ def read_dataset(
     if split is not None and set(sources) != {"train"}:
         raise OptionError(f"Argument 'split' is for a single source; this one has {', '.join(sources)} already.")
     reading = _DatasetReader(options, notes=notes)
-    parts = {part: reading.read(one) for part, one in sources.items()}
-    return reading.finish(parts, name or found_name, split=split, seed=seed)
+    with progress_bar(f"reading {found_name}", None) as advance:
+        parts = {}
+        for part, one in sources.items():
+            advance(0, part)
+            parts[part] = reading.read(one)
+        return reading.finish(parts, name or found_name, split=split, seed=seed)
 
 
 def read_streams(streams: Mapping[str, tuple[str, IO[bytes]]], *, name: str) -> Dataset:

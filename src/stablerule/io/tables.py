@@ -8,7 +8,9 @@ again, line by line; it defines what the format means, and it knows the line num
 from __future__ import annotations
 
 import codecs
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -17,7 +19,8 @@ import polars as pl
 from stablerule.errors import ReadError
 from stablerule.io.columns import Layout, Part, Place, find_table_layout, type_optional_columns
 from stablerule.io.files import open_bytes, split_suffixes
-from stablerule.io.options import ReadOptions, spell_read_option
+from stablerule.io.headers import SAMPLE_ROWS
+from stablerule.io.options import TRIPLE, ReadOptions, spell_read_option
 from stablerule.io.text import (
     PIECE_BYTES,
     Block,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Record = tuple[int, list[str]]
+SAMPLE_BYTES = 1 << 20  # of the rows that a first line is held against
 
 
 @dataclass
@@ -61,10 +65,12 @@ class TableReader:
         blocks = read_line_blocks(
             read_utf8_pieces(stream, self.path, encoding=self.options.encoding, size=self.block_bytes), self.path
         )
+        first_blocks = _take_first_blocks(blocks)
+        blocks = chain(first_blocks, blocks)
         layout, found, left = None, 0, None
         while (block := left or next(blocks, None)) is not None:
             if layout is None:
-                layout, left = self._find_layout(block, blocks)
+                layout, left = self._find_layout(block, blocks, first_blocks)
                 continue
             part, left = self._parse_block(block, blocks, layout)
             if len(part.frame):
@@ -78,14 +84,48 @@ class TableReader:
                 f"triples; they were left out as comments. Pass {spell_read_option('comment')} to read them."
             )
 
-    def _find_layout(self, block: Block, following: Iterator[Block]) -> tuple[Layout | None, Block | None]:
+    def _find_layout(
+        self, block: Block, following: Iterator[Block], sample: list[Block]
+    ) -> tuple[Layout | None, Block | None]:
         """Find the layout from the first record that says something; return it with what is to be read by it."""
         lines = self._open_lines(block, following)
         for line, cells in self._read_records(lines):
-            layout = find_table_layout(cells, self.options, path=self.path, line=line)
+            layout = find_table_layout(
+                cells,
+                self.options,
+                path=self.path,
+                line=line,
+                rows=lambda: self._sample_rows(sample),
+                csv=self.quoted,
+            )
+            self._note_first_line(cells, layout)
             return layout, lines.rest() if layout.has_header else lines.whole()
         self._count_comments(lines)
         return None, None
+
+    def _sample_rows(self, blocks: list[Block]) -> Iterator[list[str]]:
+        """Yield the first rows after the first line; what is wrong with them is for those who read them."""
+        block = Block(b"".join(one.text for one in blocks), blocks[0].first_line)
+        with suppress(ReadError):
+            for _, cells in islice(self._read_records(self._open_lines(block, iter(()))), 1, SAMPLE_ROWS + 1):
+                yield cells
+
+    def _note_first_line(self, first: list[str], layout: Layout) -> None:
+        """Say what a first line was taken for, where that was a guess."""
+        shown = _shorten_line(self.separator.join(first))
+        if layout.first_line == "unsure":
+            self.notes.append(
+                f"{self.path}: the first line {shown} was read as a fact. "
+                f"If it is a header, pass {spell_read_option('header', True)}."
+            )
+        elif (
+            layout.has_header and self.options.header is None and self.options.wanted is None and first[:3] != [*TRIPLE]
+        ):
+            columns = ", ".join(f"{role} is {first[place]!r}" for role, place in layout.places.items())
+            self.notes.append(
+                f"{self.path}: the first line was read as a header: {columns}. "
+                f"If it is a fact, pass {spell_read_option('header', False)}."
+            )
 
     def _parse_block(self, block: Block, following: Iterator[Block], layout: Layout) -> tuple[Part, Block | None]:
         """Parse a block; the plain parser may go on into the next one, and leaves the rest of it."""
@@ -166,6 +206,14 @@ class TableReader:
 
     def _count_comments(self, lines: Lines) -> None:
         self._comments_like_facts += sum(text.count(self.separator) == 2 for text in lines.comments)
+
+
+def _take_first_blocks(blocks: Iterator[Block]) -> list[Block]:
+    """Take blocks until there is enough to tell a header from a fact, however small the blocks are."""
+    taken: list[Block] = []
+    while sum(len(block.text) for block in taken) < SAMPLE_BYTES and (block := next(blocks, None)) is not None:
+        taken.append(block)
+    return taken
 
 
 def _shorten_line(text: str) -> str:

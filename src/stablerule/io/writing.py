@@ -10,10 +10,10 @@ import polars as pl
 from stablerule.errors import InputError, MissingExtra, OptionError, WriteError
 from stablerule.graph import Dataset, Graph
 from stablerule.io.atomic import write_beside
-from stablerule.io.columns import find_known_header
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.folders import OwnFolder, folder_beside
 from stablerule.io.frames import is_pandas_frame, read_frame, read_pandas
+from stablerule.io.headers import SAMPLE_ROWS, judge_first_line, read_header_words
 from stablerule.io.options import EXTRA, ReadOptions
 from stablerule.io.rdf import DEFAULT_GRAPH, Shortening, write_rdf
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
@@ -176,7 +176,7 @@ def _refuse_lossy_format(frame: pl.DataFrame, suffix: str, path: Path) -> None:
 
 def write_table(frame: pl.DataFrame, stream: IO[bytes], separator: str, *, header: bool | None, path: Path) -> None:
     """Write head, relation, tail and the optional columns; header=None writes one where reading needs it."""
-    with_header = _needs_table_header(frame) if header is None else header
+    with_header = _needs_table_header(frame, separator) if header is None else header
     style: Literal["never", "necessary", "always"] = "never"
     if separator == "\t":
         _refuse_what_tsv_can_not_hold(frame, path)
@@ -189,11 +189,14 @@ def write_table(frame: pl.DataFrame, stream: IO[bytes], separator: str, *, heade
         stream.write(text.encode())
 
 
-def _needs_table_header(frame: pl.DataFrame) -> bool:
+def _needs_table_header(frame: pl.DataFrame, separator: str) -> bool:
     """Whether the first fact would be taken for a header, or what it begins with for another encoding."""
     first = frame.row(0)[:3]
     looks_encoded = first[0].startswith(BYTE_ORDER_MARK) or "\x00" in "".join(first)  # as every other byte of UTF-16
-    return frame.width > 3 or find_known_header(first) is not None or looks_encoded
+    if frame.width > 3 or looks_encoded:
+        return True
+    rows = frame[1 : SAMPLE_ROWS + 1].iter_rows()
+    return judge_first_line(first, read_header_words(first), rows, csv=separator != "\t") != "fact"
 
 
 def _refuse_what_tsv_can_not_hold(frame: pl.DataFrame, path: Path) -> None:
