@@ -278,7 +278,7 @@ def test_a_model_is_whole_and_another_file_is_read_as_its_own_was(tmp_path: Path
     lines = [f"{tail};{relation};{head}" for head, relation, tail in world().frame("train").rows()]
     path, folder = tmp_path / "facts.csv", tmp_path / "m"
     path.write_text("\n".join(lines) + "\n")
-    how = ("--separator", ";", "--columns", "2,1,0", "--no-header", "--split", "0.8,0.1,0.1")
+    how = ("--separator", ";", "--columns", "2,1,0", "--no-header", "--shares", "0.8,0.1,0.1")
     learned = run("learn", path, "-o", folder, "--method", "tabular", "--set", "walks=5000", *how)
     assert learned.exit_code == 0, learned.output
     question = ("ask", folder, "Kenya", "in_continent")

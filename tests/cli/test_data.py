@@ -83,7 +83,7 @@ def test_reading_options_reach_the_reader(tmp_path: Path) -> None:
 def test_convert_splits_and_changes_the_format(tmp_path: Path) -> None:
     path = tmp_path / "facts.csv"
     path.write_text("".join(f"e{i},r,e{j}\n" for i in range(10) for j in range(10)))
-    result = run("data", "convert", path, tmp_path / "out", "--to", "parquet", "--split", "0.8,0.1,0.1")
+    result = run("data", "convert", path, tmp_path / "out", "--to", "parquet", "--shares", "0.8,0.1,0.1")
     assert result.exit_code == 0
     dataset = read_dataset(tmp_path / "out")
     assert [len(part) for part in dataset.splits.values()] == [80, 10, 10]
@@ -109,7 +109,7 @@ def test_errors_name_the_problem_and_the_way_out(tmp_path: Path) -> None:
         (("data", "stats", tmp_path / "bad.tsv", "--separator", "ab"), "must be one character"),
         (("data", "stats", "x" * 300), "can't be read: File name too long"),
         (
-            ("data", "stats", tmp_path / "good.tsv", "--split", "0.8,0.1,0.1", "--split-seed", "-1"),
+            ("data", "stats", tmp_path / "good.tsv", "--shares", "0.8,0.1,0.1", "--shares-seed", "-1"),
             "at least 0, got -1",
         ),
     ):
@@ -121,7 +121,7 @@ def test_errors_name_the_problem_and_the_way_out(tmp_path: Path) -> None:
     ("words", "problem"),
     [
         (("data", "stats", "famly"), "Closest: 'family'"),
-        (("data", "stats", "geography", "--split", "0.8,0.1"), "three numbers"),
+        (("data", "stats", "geography", "--shares", "0.8,0.1"), "three numbers"),
         (("data", "stats", "--nonsense"), "No such option"),
     ],
 )

@@ -109,8 +109,43 @@ def test_a_single_file_is_cut_by_shares(model: Path, data: Path) -> None:
     found = json.loads(result.stdout)
     assert found["n"] > 0
     assert "the model learned from 'families'" in result.stderr
-    assert "has nothing in test" in fails("evaluate", model, train)
+    message = fails("evaluate", model, train)
+    assert "Dataset 'train' has no facts in test to evaluate on; train has " in message
+    assert "(--split train). To cut a single file, pass split=(0.8, 0.1, 0.1) (--shares 0.8,0.1,0.1)." in message
     assert run("evaluate", model, train, "--shares", "0.8").exit_code == 2
+
+
+def test_data_is_read_as_the_model_s_own_was(data: Path, tmp_path: Path) -> None:
+    """Separator, columns and shares are kept with the model; what is given on the command line counts more."""
+    lines = [";".join(line.split("\t")[::-1]) for line in next(data.glob("train*")).read_text().splitlines()]
+    path, more = tmp_path / "facts.csv", tmp_path / "more.csv"
+    path.write_text("\n".join(lines) + "\n")
+    how = ("--separator", ";", "--columns", "2,1,0", "--no-header")
+    cut = ("--shares", "0.7,0.1,0.2")
+    learned = run("learn", path, "-o", tmp_path / "m", "--method", "tabular", "--set", "walks=3000", *how, *cut)
+    assert learned.exit_code == 0, learned.output
+    found = run("evaluate", tmp_path / "m", path, "--json", "-")
+    assert (found.exit_code, found.stderr) == (0, "")
+    asked = run("evaluate", tmp_path / "m", path, *how, *cut, "--json", "-")
+    figures, same = json.loads(found.stdout), json.loads(asked.stdout)
+    assert figures["n"] > 20
+    assert {**figures, "seconds": 0} == {**same, "seconds": 0}
+    more.write_text("\n".join([*lines, "a;knows;b"]) + "\n")
+    assert "has no facts in test" in fails("evaluate", tmp_path / "m", more)  # another file: it is not cut
+    other = run("evaluate", tmp_path / "m", more, "--split", "train", "--json", "-")
+    assert json.loads(other.stdout)["n"] == 2 * (len(lines) + 1)
+    cut_anew = run("evaluate", tmp_path / "m", more, "--shares", "0.5,0.1,0.4", "--json", "-")
+    assert 0 < json.loads(cut_anew.stdout)["n"] < 2 * len(lines)
+    parts = run("evaluate", tmp_path / "m", data, "--columns", "0,1,2", "--separator", "tab", "--json", "-")
+    assert parts.exit_code == 0, parts.output  # a folder has splits of its own
+
+
+def test_split_names_a_part_and_shares_cut_a_file_in_every_command(data: Path, tmp_path: Path) -> None:
+    train = next(data.glob("train*"))
+    for words in (("data", "stats", train), ("learn", train, "-o", tmp_path / "m"), ("data", "check", train)):
+        message = fails(*words, "--split", "0.8,0.1,0.1")
+        assert message.endswith("where a command asks for one. Here: --shares 0.8,0.1,0.1.")
+        assert "--split" not in run(*words, "--help").stdout.replace("--shares", "")
 
 
 def test_other_data_is_noted(model: Path, tmp_path: Path) -> None:
@@ -142,7 +177,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(model: Path, tmp_path
 
 
 def test_what_makes_no_sense_is_refused(model: Path, data: Path, tmp_path: Path) -> None:
-    assert "--split must be one of train, valid, test, got '0.8,0.1,0.1'" in fails(
+    assert "--split must be one of train, valid, test, got '0.8,0.1,0.1'. To cut a single file: --shares." in fails(
         "evaluate", model, data, "--split", "0.8,0.1,0.1"
     )
     assert "--ties must be one of realistic, optimistic, pessimistic" in fails(

@@ -169,7 +169,7 @@ def test_fewer_facts_than_groups_and_none_at_all(model: Path, tmp_path: Path) ->
     (folder / "test.tsv").write_text("b\tr\ta\nb\tr\tc\n")
     assert "2 different facts are fewer than 5 groups" in fails("evaluate", model, folder, "--groups", "by_random")
     assert run("evaluate", model, folder, "--groups", "by_relation").exit_code == 0
-    assert "has nothing in valid" in fails("evaluate", model, folder, "--groups", "by_random", "--split", "valid")
+    assert "has no facts in valid" in fails("evaluate", model, folder, "--groups", "by_random", "--split", "valid")
 
 
 def test_nothing_is_written_if_groups_fail(model: Path, data: Path, tmp_path: Path) -> None:

@@ -49,9 +49,7 @@ HEADINGS = ("MRR", "Hits@1", "Hits@3", "Hits@10")
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")],
     dataset: Dataset | None = None,
-    split: Annotated[
-        str, typer.Option(help=f"The facts to ask about: {', '.join(SPLITS)}. (To cut a single file: --shares.)")
-    ] = "test",
+    split: Annotated[str, typer.Option(help=f"The facts to ask about: {', '.join(SPLITS)}.")] = "test",
     ties: Annotated[
         str, typer.Option(help=f"Rank among equal scores: {', '.join(FORMS)}. A claim uses realistic.")
     ] = "realistic",
@@ -64,11 +62,12 @@ def evaluate(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the groups and of the bootstrap intervals.")] = 0,
 ) -> None:
-    """Rank the right answers of all queries, from both ends, and say how well they stand."""
+    """Evaluate a model: filtered ranks of the test answers, both directions."""
     form = check_ties(ties, "--ties")
     for option, value, choices in (("--split", split, SPLITS), ("--answer-from", answer_from, GRAPHS)):
         if value not in choices:
-            raise OptionError(f"{option} must be one of {', '.join(choices)}, got {value!r}.")
+            cure = " To cut a single file: --shares." if option == "--split" and "," in value else ""
+            raise OptionError(f"{option} must be one of {', '.join(choices)}, got {value!r}.{cure}")
     if json is not None and json != STDOUT:
         check_file(json, "--json")
     judged = load_model(model)

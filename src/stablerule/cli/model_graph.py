@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from stablerule.cli.output import note
-from stablerule.datasets import open_dataset
-from stablerule.datasets.catalog import CATALOG
+from stablerule.cli.reading import open_as_learned
 from stablerule.errors import InputError
 from stablerule.registry import load_model
 
 if TYPE_CHECKING:
     from stablerule.graph import Dataset, Graph
-    from stablerule.reasoning import DataMark, Reasoner
+    from stablerule.reasoning import Reasoner
     from stablerule.reasoning.rule_searcher import RuleSearcher
     from stablerule.reasoning.searcher import Searcher
 
@@ -76,7 +75,7 @@ def open_model(folder: Path, graph: str | None) -> ModelOnGraph:
     if graph is None:
         return ModelOnGraph(model, own_dataset(model, folder))
     mark = model.data_
-    found = ModelOnGraph(model, _elsewhere(graph, mark))
+    found = ModelOnGraph(model, open_as_learned(mark, graph))
     if mark.sha256 != found.graph.sha256:
         note(
             f"the model learned from {mark.name!r} ({mark.facts:,} facts), which is not the train of "
@@ -95,14 +94,3 @@ def own_dataset(model: Reasoner, folder: Path) -> Dataset:
         f"{folder}: there is no graph in it (it learned from {mark.name!r}, {mark.facts:,} facts{source}). "
         "Pass one with --graph: a name of the catalog, a folder or a file."
     )
-
-
-def _elsewhere(data: str, mark: DataMark) -> Dataset:
-    """Open another graph. A file is read as the model's own was, and cut only if it turns out to be that one."""
-    if data.lower() in CATALOG:
-        return open_dataset(data)
-    dataset = open_dataset(data, **mark.reading)
-    if "split" in mark.reading and dataset.graph.sha256 != mark.sha256:
-        whole = {name: value for name, value in mark.reading.items() if name not in ("split", "seed")}
-        return open_dataset(data, **whole)
-    return dataset

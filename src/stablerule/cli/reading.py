@@ -5,15 +5,22 @@ from __future__ import annotations
 import ast
 import inspect
 from functools import partial, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from stablerule.datasets import open_dataset
+from stablerule.datasets.catalog import CATALOG
 from stablerule.errors import OptionError
+from stablerule.io.files import find_path_kind
+from stablerule.reasoning.model_folder import read_model_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from stablerule.graph import Dataset
+    from stablerule.reasoning import DataMark
 
 
 def reading_options(
@@ -32,13 +39,16 @@ def reading_options(
     keep_literals: Annotated[
         bool, typer.Option("--keep-literals", help="Keep RDF facts whose tail is a literal.")
     ] = False,
-    split: Annotated[
+    shares: Annotated[
         str | None, typer.Option(help="Shares of train, valid, test for a single file: 0.8,0.1,0.1")
     ] = None,
-    split_seed: Annotated[int, typer.Option(help="Seed of the split.")] = 0,
+    shares_seed: Annotated[int, typer.Option(help="Seed of the choice which facts are whose share.")] = 0,
+    split: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> dict[str, Any]:
     """Turn the command line's words into the arguments of `open_dataset`; what was not asked for is left out."""
     options: dict[str, Any] = {"data": data}
+    if split is not None:
+        raise OptionError(f"--split names a part of the data, where a command asks for one. Here: --shares {split}.")
     if columns is not None:
         names = [name.strip() for name in columns.split(",")]
         options["columns"] = [int(name) for name in names] if all(n.isdecimal() for n in names) else names
@@ -52,44 +62,45 @@ def reading_options(
         options["encoding"] = encoding
     if keep_literals:
         options["literals"] = "keep"
-    if split is not None:
-        options |= {"split": shares_of(split), "seed": split_seed}
+    if shares is not None:
+        options |= {"split": shares_of(shares), "seed": shares_seed}
     return options
 
 
 SPELLED = {"true": True, "false": False, "none": None}
-
-# What an option is called where a command has one of its own by that name.
-OTHER_NAMES = {"split": "shares"}
 
 
 def takes_data(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument DATA and all reading options; it gets the open dataset as `dataset`.
 
     A command that looks at its own options first takes `open_data` instead, which opens it. Its own arguments stand
-    before or behind DATA, as they do around that one. Where `dataset` is None by default, DATA may be left out. Where
-    it has an option `--split`, which names a part of the data, the shares of a single file are `--shares`.
+    before or behind DATA, as they do around that one; a reading option that it has itself means what it says there.
+    Where `dataset` is None by default, DATA may be left out. Where it has a MODEL, data is read as the model's own was,
+    but for the options that are given.
     """
     reading = inspect.signature(reading_options, eval_str=True).parameters
     hints = get_type_hints(command, include_extras=True)
     own = inspect.signature(command).parameters
-    names = {name: OTHER_NAMES[name] if name in own else name for name in reading}
+    names = [name for name in reading if name not in own and not (name == "shares_seed" and "shares" in own)]
     later = "open_data" in own
     may_be_missing = "dataset" in own and own["dataset"].default is None
 
     @wraps(command)
     def with_dataset(**arguments: Any) -> None:
-        asked = reading_options(**{name: arguments.pop(shown) for name, shown in names.items()})
+        asked = reading_options(**{name: arguments.pop(name) for name in names})
         if may_be_missing and asked["data"] is None:
             if len(asked) > 1:
                 raise OptionError(f"The options that say how DATA is read ({', '.join(list(asked)[1:])}) need DATA.")
             command(**arguments)
         elif later:
             command(open_data=partial(open_dataset, **asked), **arguments)
+        elif "model" in own:
+            mark = read_model_folder(arguments["model"]).data
+            command(dataset=open_as_learned(mark, **asked), **arguments)
         else:
             command(dataset=open_dataset(**asked), **arguments)
 
-    data, *options = (p.replace(name=names[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in reading.values())
+    data, *options = (reading[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names)
     if may_be_missing:
         optional = typer.Argument(
             metavar="DATA", help="A dataset of the catalog, a folder, or a file. [the model's own]"
@@ -105,6 +116,20 @@ def takes_data(command: Callable[..., None]) -> Callable[..., None]:
     with_dataset.__signature__ = inspect.Signature(together)  # type: ignore[attr-defined]
     with_dataset.__annotations__ = {p.name: p.annotation for p in together}
     return with_dataset
+
+
+def open_as_learned(mark: DataMark, data: str, **asked: Any) -> Dataset:
+    """Open data as those of a model were read, but for what is asked; a file is cut only if it is the model's own."""
+    if data.lower() in CATALOG:
+        return open_dataset(data, **asked)
+    reading = {**mark.reading, **asked}
+    whole = {name: value for name, value in reading.items() if name not in ("split", "seed")}
+    if "split" in asked or "split" not in reading:
+        return open_dataset(data, **reading)
+    if find_path_kind(Path(data)) == "folder":
+        return open_dataset(data, **whole)
+    dataset = open_dataset(data, **reading)
+    return dataset if dataset.graph.sha256 == mark.sha256 else open_dataset(data, **whole)
 
 
 def shares_of(text: str) -> tuple[float, float, float]:

@@ -12,6 +12,7 @@ from stablerule.evaluation.evaluation import Evaluation
 from stablerule.evaluation.intervals import Resampling
 from stablerule.graph import Dataset, Graph, Triples
 from stablerule.graph.triples import read_only
+from stablerule.io.options import spell_read_option
 from stablerule.progress import progress_bar
 from stablerule.reasoning import Reasoner
 from stablerule.reasoning.ranks import Ranks
@@ -76,7 +77,7 @@ def evaluate(
     asked = dataset.split(split)
     names = _check_evaluation_groups(groups, asked)
     if not len(asked):
-        raise InputError(f"Dataset {dataset.name!r} has nothing in {split}: there is nothing to evaluate on.")
+        raise InputError(_describe_missing_split(dataset, split))
     asked, names = _drop_repeated_queries(asked, names)
     queries = _ask_both_directions(asked, dataset)
     began = time.perf_counter()
@@ -113,6 +114,12 @@ def _check_evaluated_dataset(dataset: Dataset) -> None:
     else:
         found = f"{dataset!r}. Pass load(name), for a dataset of the catalog, or read_dataset(path)"
     raise InputError(f"Argument 'dataset' must be a Dataset, got {found}.")
+
+
+def _describe_missing_split(dataset: Dataset, split: str) -> str:
+    others = [f"{name} has {len(facts):,} (--split {name})" for name, facts in dataset.splits.items() if len(facts)]
+    cure = f" To cut a single file, pass {spell_read_option('split', (0.8, 0.1, 0.1))}." if len(others) == 1 else ""
+    return f"Dataset {dataset.name!r} has no facts in {split} to evaluate on; {', '.join(others)}.{cure}"
 
 
 def _choose_answering_graph(dataset: Dataset, name: str) -> Graph:

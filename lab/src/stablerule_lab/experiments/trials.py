@@ -120,7 +120,7 @@ def halve(dataset: Dataset, seed: int) -> Dataset:
     if len(facts) < FEWEST_VALID:
         raise InputError(
             f"Dataset {dataset.name!r} has {len(facts)} valid facts, and tuning takes at least {FEWEST_VALID}: "
-            "one half teaches, the other judges. Bring a valid file, or cut a single file with --split 0.8,0.1,0.1."
+            "one half teaches, the other judges. Bring a valid file, or cut a single file with --shares 0.8,0.1,0.1."
         )
     order = np.random.default_rng([seed, len(facts)]).permutation(len(facts))
     teaching, judging = (facts.take(np.sort(part)) for part in np.array_split(order, 2))
