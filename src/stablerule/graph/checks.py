@@ -9,8 +9,10 @@ import numpy as np
 
 from stablerule.errors import spell_count
 from stablerule.graph.graph import Graph
+from stablerule.graph.roles import find_unrelated_roles
 from stablerule.graph.triples import Triples
 from stablerule.graph.twins import SERIOUS_SHARE, Kind, Twins, find_twins
+from stablerule.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +50,11 @@ def check(dataset: Dataset) -> list[Finding]:
     warning short_names 2
     note single_fact_relations 1
     """
-    findings = [f for one in CHECKS for f in one(dataset)]
+    findings: list[Finding] = []
+    with progress_bar("checking", len(CHECKS)) as advance:
+        for look in CHECKS:
+            findings += look(dataset)
+            advance(1)
     order = ("serious", "warning", "note")
     return sorted(findings, key=lambda finding: order.index(finding.severity))
 
@@ -212,6 +218,21 @@ def _check_single_fact_relations(dataset: Dataset) -> Iterator[Finding]:
         )
 
 
+def _check_unrelated_roles(dataset: Dataset) -> Iterator[Finding]:
+    found = find_unrelated_roles(dataset.graph)
+    count = len(found.entities)
+    if count:
+        have = "entity has" if count == 1 else "entities have"
+        yield Finding(
+            "unrelated_roles",
+            "warning",
+            count,
+            f"{count:,} {have} roles of kinds that share nothing else",
+            found.describe(dataset.graph, int(found.entities[0])),
+            "If these are different things with one name, name them apart (section:python), or rules mix them up.",
+        )
+
+
 def _spell_first_fact(dataset: Dataset, triples: Triples) -> str:
     head, relation, tail = dataset.vocabulary.decode(triples.take(np.array([0]))).row(0)[:3]
     return f"{head} {relation} {tail}"
@@ -225,4 +246,5 @@ CHECKS = (
     _check_self_loops,
     _check_entity_and_relation_names,
     _check_single_fact_relations,
+    _check_unrelated_roles,
 )
