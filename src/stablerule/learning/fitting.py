@@ -12,6 +12,7 @@ from stablerule.graph import Graph, Triples
 from stablerule.learning.constants import find_constant_rules
 from stablerule.learning.extraction import Candidates, best_of, measure_chains, rule_ids, score_bodies, smooth_counts
 from stablerule.learning.plan import budget_within, rules_for, walks_for, walks_within
+from stablerule.progress import progress_bar
 from stablerule.reasoning.calibration import calibrate
 from stablerule.reasoning.choosing import CALIBRATING, choose_aggregation, split_valid
 from stablerule.reasoning.learned import Learned
@@ -117,9 +118,10 @@ def measure_rules_found(lesson: Lesson, o: MinesRules, samples: RuleSamples, bes
 
 def find_constants(lesson: Lesson, m: Mining) -> RuleSet:
     """Find the rules with constants of a graph."""
-    return find_constant_rules(
-        lesson.graph, examples=lesson.examples, min_support=m.constant_support, per_constant=m.per_constant
-    )
+    with progress_bar("counting rules with constants", None):
+        return find_constant_rules(
+            lesson.graph, examples=lesson.examples, min_support=m.constant_support, per_constant=m.per_constant
+        )
 
 
 def measure_rules_again(lesson: Lesson, rules: RuleSet, o: MinesRules) -> RuleSet:
@@ -159,18 +161,20 @@ def finish(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) -> Learned:
 
     choosing, calibrating = split_valid(valid, o.seed)
     known = graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
-    choice = choose_aggregation(
-        encode,
-        graph,
-        choosing,
-        known,
-        only=None if o.aggregation == "auto" else o.aggregation,
-        fixed=fixed_aggregation(o),
-        seed=o.seed,
-        examples=lesson.examples,
-    )
+    with progress_bar("choosing how to answer", None):
+        choice = choose_aggregation(
+            encode,
+            graph,
+            choosing,
+            known,
+            only=None if o.aggregation == "auto" else o.aggregation,
+            fixed=fixed_aggregation(o),
+            seed=o.seed,
+            examples=lesson.examples,
+        )
     search = RuleSearcher(encode(choice.aggregation.by), choice.aggregation)
-    calibration = calibrate(search, calibrating, known, seed=o.seed, share=CALIBRATING)
+    with progress_bar("calibrating", None):
+        calibration = calibrate(search, calibrating, known, seed=o.seed, share=CALIBRATING)
     return Learned(rules, choice, calibration, ready=search, **record)
 
 

@@ -9,20 +9,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stablerule.learning.costs import EDGES_A_SECOND, count_kept_chains, estimate_costs
 from stablerule.learning.options import FEW_RELATIONS
 from stablerule.paths.threads import count_cores
+from stablerule.progress import progress_bar
 from stablerule.samples import sample_rules
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from stablerule.graph import Graph
     from stablerule.learning.options import MinesRules, TrainsNetwork
     from stablerule.reasoning.budget import Budget
+    from stablerule.samples import RuleSamples
 
 PILOT_WALKS = 40_000
 WALKS_PER_RELATION = 20_000
 FEWEST_WALKS, MOST_WALKS = 400_000, 8_000_000
 WALKS_A_SECOND = 1_000_000  # for each core, with room to spare
-EDGES_A_SECOND = 70_000_000  # that rules are measured along, for each core
+ALONE = 0.3  # of the work that one core does while the others wait
 HOURS = 3600
 MANY_RULES, FEW_RULES = 400, 200
 
@@ -57,12 +62,16 @@ def budget_within(budget: Budget, edges: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes that are decided, and what they will cost; bodies, memory and seconds are estimates."""
+    """Sizes that are decided, and what they will cost; bodies, memory and seconds are estimates.
+
+    work: the CPU seconds of each stage; seconds: of the clock, with all cores of this machine.
+    """
 
     walks: int
     bodies: int
     memory: float
     seconds: float
+    work: Mapping[str, float]
     size: int = 0
     batch_size: int = 0
     steps: int = 0
@@ -82,12 +91,19 @@ class Plan:
 
 
 def plan_counting(graph: Graph, o: MinesRules) -> Plan:
-    """Plan a learner that counts: walking, and measuring rules."""
+    """Plan a learner that counts: walk, measure rules, choose how to answer, calibrate."""
     walks = o.walks or walks_for(graph)
-    bodies = expected_bodies(graph, walks, o.max_length, o.seed)
-    budget = o.mining.measure_budget
-    measuring = 30.0 if budget is None else budget / EDGES_A_SECOND / count_cores()
-    return Plan(walks, bodies, 200.0 * bodies, walks / WALKS_A_SECOND / count_cores() + measuring)
+    with progress_bar("planning", None):
+        pilot = sample_rules(graph, PILOT_WALKS, max_length=o.max_length, seed=o.seed)
+        bodies = expected_bodies(graph, walks, o.max_length, o.seed, pilot)
+        kept = count_kept_chains(graph, bodies, o.rules_per_relation or rules_for(graph), pilot)
+        work = estimate_costs(graph, o, walks, kept, pilot)
+    return Plan(walks, bodies, 200.0 * bodies, clock_seconds(sum(work.values())), work)
+
+
+def clock_seconds(cpu_seconds: float) -> float:
+    """Turn CPU seconds into seconds of the clock, with all cores."""
+    return cpu_seconds * (ALONE + (1 - ALONE) / count_cores())
 
 
 def plan_stablerule(graph: Graph, o: TrainsNetwork) -> Plan:
@@ -106,16 +122,15 @@ def plan_stablerule(graph: Graph, o: TrainsNetwork) -> Plan:
     scoring = 2 * plan.bodies * t.size * relations * 3 / speed
     learning = t.steps * stages * (3 * work / speed + 0.01)
     memory = plan.memory + 40 * plan.bodies * (weights is not None) + 60 * unique * t.size + 8 * square
-    return Plan(
-        plan.walks, plan.bodies, memory, plan.seconds + scoring + learning, t.size, batch_size, t.steps * stages
-    )
+    seconds = plan.seconds + scoring + learning
+    stages_of_work = {**plan.work, "training": (scoring + learning) * count_cores()}
+    return Plan(plan.walks, plan.bodies, memory, seconds, stages_of_work, t.size, batch_size, t.steps * stages)
 
 
-def expected_bodies(graph: Graph, walks: int, max_length: int, seed: int) -> int:
+def expected_bodies(graph: Graph, walks: int, max_length: int, seed: int, pilot: RuleSamples | None = None) -> int:
     """Extrapolate from a few walks: the number of different bodies grows as a power of the number of walks."""
-    few, more = (
-        sample_rules(graph, n, max_length=max_length, seed=seed).n_bodies for n in (PILOT_WALKS // 4, PILOT_WALKS)
-    )
+    few = sample_rules(graph, PILOT_WALKS // 4, max_length=max_length, seed=seed).n_bodies
+    more = (pilot or sample_rules(graph, PILOT_WALKS, max_length=max_length, seed=seed)).n_bodies
     growth = math.log(max(more, 2) / max(few, 1)) / math.log(4)
     # Growth slows down as the rare bodies run out, so this errs on the large side.
     return max(more, int(more * (walks / PILOT_WALKS) ** min(growth, 1.0) * 0.5)) if walks > PILOT_WALKS else more

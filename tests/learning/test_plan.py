@@ -1,0 +1,53 @@
+"""What a run is foretold to cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stablerule import Dataset, Graph, Tabular, load
+from stablerule.learning.costs import EDGES_A_SECOND, _count_trait_pairs
+from stablerule.learning.options import Mining
+from stablerule.learning.plan import clock_seconds, plan_counting
+
+STAGES = ("walking", "measuring", "constants", "choosing", "calibrating")
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return load("geography").graph
+
+
+def test_all_stages_are_counted(graph: Graph) -> None:
+    plan = plan_counting(graph, Tabular())
+    assert tuple(plan.work) == STAGES
+    assert all(seconds > 0 for seconds in plan.work.values())
+    assert plan.seconds == pytest.approx(clock_seconds(sum(plan.work.values())))
+
+
+def test_more_work_costs_more(graph: Graph) -> None:
+    few, many = (plan_counting(graph, Tabular(walks=walks)).work for walks in (50_000, 5_000_000))
+    assert many["walking"] == pytest.approx(100 * few["walking"])
+    assert many["measuring"] >= few["measuring"]
+    assert plan_counting(graph, Tabular(constants=False)).work["constants"] == 0
+    limited = plan_counting(graph, Tabular(mining=Mining(measure_budget=1e4))).work
+    assert limited["measuring"] <= 1e4 / EDGES_A_SECOND
+    assert replace(Mining(), measure_budget=None).measure_budget is None
+    assert plan_counting(graph, Tabular(mining=Mining(measure_budget=None))).work["measuring"] > limited["measuring"]
+
+
+def test_traits_are_counted_for_each_relation_of_an_entity(graph: Graph) -> None:
+    expected = 0
+    for entity in range(graph.n_entities):
+        roles = {r for r in range(2 * graph.n_relations) if len(graph.tails(entity, r))}
+        expected += int(graph.degrees[entity]) * len(roles)
+    assert _count_trait_pairs(graph) == expected
+
+
+def test_a_graph_without_anything_to_find_has_a_plan() -> None:
+    lonely = Dataset.from_names("lonely", train=[("a", "r", "b")]).graph
+    plan = plan_counting(lonely, Tabular(walks=100))
+    assert plan.work["measuring"] == 0
+    assert np.isfinite(plan.seconds)
