@@ -1,15 +1,19 @@
-"""How long work says how far it is: a bar on a terminal, nothing elsewhere."""
+"""How long work says how far it is: stage, share and time left on a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from rich.progress import ProgressColumn
+A_WHILE = 3.0  # seconds before a time left is shown, and for which it must have been steady
+SILENT = 2.0  # seconds of compiling
+COMPILING = "Compiling (first run only); this takes about 15 seconds."
+STEADY = 1.3  # how far apart estimates of the whole time may be that count as one
 
 
 class Advance(Protocol):
@@ -19,11 +23,86 @@ class Advance(Protocol):
         """Move the bar by `amount`."""
 
 
+class TimeLeft:
+    """The time that is left, told only while estimates of the whole time agree: one that jumps helps nobody.
+
+    >>> left = TimeLeft()
+    >>> [left.update(second, share) for second, share in ((1, 0.1), (4, 0.4), (5, 0.5))]
+    [None, 6.0, 5.0]
+    >>> left.update(9, 0.55)  # it got slower: wait until that is steady
+    """
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[float, float]] = []  # seconds, and what the whole seemed to take then
+
+    def update(self, seconds: float, share: float) -> float | None:
+        """Take in how much is done after so many seconds; return the seconds left, None if they can't be told."""
+        if share <= 0:
+            return None
+        began = seconds - max(A_WHILE, seconds / 4)
+        before = [one for one in self._seen if one[0] < began]  # the last of them counts, however long ago it was
+        self._seen = [*before[-1:], *self._seen[len(before) :], (seconds, seconds / share)]
+        wholes = [whole for _, whole in self._seen]
+        steady = max(wholes) <= STEADY * min(wholes)
+        return max(wholes[-1] - seconds, 0.0) if seconds >= A_WHILE and steady else None
+
+
+class _Shown:
+    """The bar that is on the screen, if any, and who prints a line where there is none."""
+
+    bars: Any = None
+    task: Any = None
+    announce: Callable[[str], None] | None = None
+
+
+def announce_by(print_message: Callable[[str], None]) -> None:
+    """Say who prints what must be said where no bar is shown, such as that kernels are compiled."""
+    _Shown.announce = print_message
+
+
+class Compiling:
+    """What is said while kernels are compiled, which takes seconds on the first run and never again.
+
+    One line, not before it has taken two seconds in all; and in a bar, how many parts there are so far.
+    """
+
+    def __init__(self) -> None:
+        self.parts, self.depth, self.seconds = 0, 0, 0.0
+        self._began = 0.0
+        self._said = False
+
+    def begin(self) -> None:
+        """Take note that a kernel, or a part of one, is being compiled."""
+        if not self.depth:
+            self._began = time.monotonic()
+        self.depth, self.parts = self.depth + 1, self.parts + 1
+        if not self._said and self.seconds + time.monotonic() - self._began > SILENT:
+            self._said = True
+            if _Shown.bars is not None:
+                _Shown.bars.console.print(COMPILING)
+            elif _Shown.announce is not None:
+                _Shown.announce(COMPILING)
+        if _Shown.bars is not None:
+            _Shown.bars.update(_Shown.task, text=f"compiling, {self.parts} parts")
+
+    def end(self) -> None:
+        """Take note that it is done."""
+        self.depth -= 1
+        if not self.depth:
+            self.seconds += time.monotonic() - self._began
+            if _Shown.bars is not None:
+                _Shown.bars.update(_Shown.task, text="")
+
+
+COMPILING_NOW = Compiling()
+
+
 @contextmanager
 def progress_bar(what: str, total: float | None, *, unit: str = "") -> Iterator[Advance]:
     """Show a bar on standard error while the block runs; call the result with the amount just done.
 
-    unit: "bytes" shows sizes and speed.
+    total: None where nobody knows how much there is. unit: "bytes" shows sizes and speed. Inside of another one it
+    shows its name in the other's bar.
 
     >>> with progress_bar("counting", 3) as advance:
     ...     for _ in range(3):
@@ -32,29 +111,57 @@ def progress_bar(what: str, total: float | None, *, unit: str = "") -> Iterator[
     if not sys.stderr.isatty():
         yield lambda amount, text="": None
         return
+    if _Shown.bars is not None:
+        bars, task = _Shown.bars, _Shown.task
+        done = 0.0
+
+        def advance_inside(amount: float, text: str = "") -> None:
+            nonlocal done
+            done += amount
+            share = f" {min(done / total, 1):.0%}" if total else ""
+            bars.update(task, text=f"{what}{share} {text}".rstrip())
+
+        advance_inside(0)
+        try:
+            yield advance_inside
+        finally:
+            bars.update(task, text="")
+        return
     # Imported here because most commands end before there is anything to show.
     from rich.console import Console  # noqa: PLC0415
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        DownloadColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415
 
-    amounts: list[ProgressColumn] = (
-        [DownloadColumn(), TransferSpeedColumn()] if unit == "bytes" else [MofNCompleteColumn()]
-    )
-    how_it_stands = TextColumn("{task.fields[text]}")
-    columns = [TextColumn("{task.description}"), BarColumn(), *amounts, TimeRemainingColumn(), how_it_stands]
+    size = [DownloadColumn(), TransferSpeedColumn()] if unit == "bytes" else [TextColumn("{task.fields[share]}")]
+    words = TextColumn("{task.fields[left]}"), TextColumn("{task.fields[text]}")
+    columns = [TextColumn("{task.description}"), BarColumn(bar_width=24), *size, *words]
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(what, total=total, text="")
+        task = bars.add_task(what, total=total, text="", share="", left="")
+        _Shown.bars, _Shown.task = bars, task
+        time_left = TimeLeft()
 
         def advance(amount: float, text: str = "") -> None:
             bars.update(task, advance=amount)
             if text:
                 bars.update(task, text=text)
+            now = bars.tasks[0]
+            if total:
+                share = min(now.completed / total, 1.0)
+                left = time_left.update(now.elapsed or 0.0, share)
+                bars.update(task, share=f"{share:4.0%}", left="" if left is None else f"{spell_seconds(left)} left")
 
-        yield advance
+        try:
+            yield advance
+        finally:
+            _Shown.bars = _Shown.task = None
+
+
+def spell_seconds(seconds: float) -> str:
+    """Spell a time left, no more exactly than it is known.
+
+    >>> spell_seconds(4.2), spell_seconds(75), spell_seconds(4000)
+    ('4 s', '1 min 15 s', '67 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds / 5) * 5, 60)
+    return f"{minutes} min {rest} s" if minutes < 10 else f"{round(seconds / 60)} min"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stablerule.cli.model_graph import GraphOption, ModelArgument, ModelOnGraph, open_model
-from stablerule.cli.output import STDOUT, check_file, note, plain, print_json, print_message, visible
+from stablerule.cli.output import STDOUT, check_file, note, plain, print_atoms, print_json, print_message, visible
 from stablerule.cli.queries import answer_all, read_queries, write_answers
 from stablerule.errors import OptionError, WriteError
 from stablerule.graph import inverse_of
@@ -138,7 +138,7 @@ def _print_for_people(answers: list[RankedAnswer]) -> None:
         typer.echo("  ".join(cells))
         for reason in row.answer.reasons[:1]:
             for line in reason.lines()[:2]:
-                typer.echo(f"      {visible(line)}")
+                print_atoms(f"      {line}")
 
 
 def _answer_file(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model
-from stablerule.cli.output import print_json, visible
+from stablerule.cli.output import print_atoms, print_json
 from stablerule.errors import OptionError, spell_count
 from stablerule.reasoning.answers import number, say_facts
 from stablerule.reasoning.queries import encode_triples
@@ -50,6 +50,5 @@ def explain(
 
 
 def _print(lines: Iterable[str]) -> None:
-    """Print lines, with what a terminal would obey shown instead."""
     for line in lines:
-        typer.echo(visible(line))
+        print_atoms(line)

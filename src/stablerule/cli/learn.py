@@ -23,7 +23,6 @@ from stablerule.reasoning import Reasoner
 from stablerule.reasoning.budget import check_minutes
 from stablerule.reasoning.option_types import join_options
 from stablerule.registry import METHODS, MODELS, find_method
-from stablerule.shifts.splits import read_examples
 
 
 def _list(asked: bool) -> None:
@@ -71,7 +70,7 @@ def learn(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run to the same folder was killed.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model if there is one.")] = False,
 ) -> None:
-    """Learn from data, and keep the model in a folder."""
+    """Train a model and save it to a folder."""
     asked = _common(method, max_length, seed, minutes) | read_settings(option or [])
     model = _make(method, paper, asked)
     model.check_options()
@@ -97,7 +96,7 @@ def learn(
             f"  {held_out:,} of {dataset.graph.n_facts:,} facts are held out to choose and calibrate on; "
             "then the rules are measured on all facts"
         )
-    taught = None if examples is None else read_examples(examples, dataset)
+    taught = None if examples is None else _read_examples(examples, dataset)
     if taught is not None:
         print_message(f"  {len(taught):,} of {dataset.graph.n_facts:,} facts are examples")
     if dry_run or output is None:
@@ -123,6 +122,12 @@ def learn(
     if model.learned_.interrupted:
         print_message("This is what was learned so far." + " Go on with --resume." * goes_on)
         raise KeyboardInterrupt
+
+
+def _read_examples(folder: Path, dataset: Dataset) -> Triples:
+    from stablerule.shifts.splits import read_examples  # noqa: PLC0415  # shifts take a moment to import
+
+    return read_examples(folder, dataset)
 
 
 def _say_how_it_went(model: Reasoner, dataset: Dataset) -> None:

@@ -13,22 +13,16 @@ from typing import Annotated, Any
 import typer
 from typer import rich_utils
 
-from stablerule.cli import data
-from stablerule.cli.ask import ask
-from stablerule.cli.complete import complete
-from stablerule.cli.evaluate import evaluate
-from stablerule.cli.explain import explain
-from stablerule.cli.learn import learn
-from stablerule.cli.output import NoteFormatter, errors, plain
+from stablerule.cli.commands import GROUPS
+from stablerule.cli.interrupts import INTERRUPTED, is_interrupt
+from stablerule.cli.output import NoteFormatter, errors, plain, print_message
 from stablerule.cli.plugins import PluginGroup
-from stablerule.cli.rules import rules
-from stablerule.cli.shift import shift
-from stablerule.cli.split import split
 from stablerule.errors import StableRuleError
+from stablerule.progress import announce_by
 
 # Shows the traceback of an error, which otherwise is one line.
 DEBUG = "STABLERULE_DEBUG"
-FAILED, UNEXPECTED, INTERRUPTED, CLOSED_PIPE = 2, 3, 130, 141
+FAILED, UNEXPECTED, CLOSED_PIPE = 2, 3, 141
 # Of click, or of the copy of it that newer versions of typer carry.
 USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
@@ -39,15 +33,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(data.app, name="data")
-app.command()(learn)
-app.command()(rules)
-app.command()(evaluate)
-app.command()(split)
-app.command()(shift)
-app.command()(ask)
-app.command()(explain)
-app.command()(complete)
+for group, about in GROUPS.items():
+    app.add_typer(typer.Typer(cls=PluginGroup, help=about, no_args_is_help=True), name=group)
 
 
 def _version(asked: bool) -> None:
@@ -77,6 +64,7 @@ def run() -> None:
     notes = logging.StreamHandler(sys.stderr)
     notes.setFormatter(NoteFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[notes])
+    announce_by(print_message)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that can't show a name gets its code instead of a traceback.
@@ -112,7 +100,9 @@ def _ended_by(error: BaseException) -> int:
     match error:
         case StableRuleError():
             code = _fail(error, str(error))
-        case typer.Abort() | KeyboardInterrupt():
+        case typer.Abort():
+            code = INTERRUPTED
+        case _ if is_interrupt(error):
             code = INTERRUPTED
         case BrokenPipeError() | SystemExit(code=1):
             # Commands end with typer.Exit, whose code is returned: a bare exit is what rich and typer do on a closed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import sys
 from contextlib import contextmanager, suppress
@@ -14,10 +15,12 @@ import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
+from stablerule.cli.wrapping import wrap_atoms
 from stablerule.errors import OptionError
-from stablerule.io import write_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,18 +54,36 @@ def print_json(value: Any) -> None:
 
 def write_json(value: Any, path: Path) -> None:
     """Write plain JSON to a file, whole or not at all."""
+    from stablerule.io.atomic import write_beside  # noqa: PLC0415  # `--help` prints, and writes no file
+
     with write_beside(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
 
 
 def print_line(text: str) -> None:
     """Print a line of a result, with its markup, to standard output."""
-    console.print(text, highlight=False, soft_wrap=True)
+    _print_wrapped(console, text)
 
 
 def print_message(text: str) -> None:
     """Print what is no result, with its markup, to standard error."""
-    errors.print(text, highlight=False, soft_wrap=True)
+    _print_wrapped(errors, text)
+
+
+def print_atoms(line: str) -> None:
+    """Print a line with rules or facts to standard output; what does not fit goes on below, further in."""
+    wide = console.is_terminal or "COLUMNS" in os.environ
+    for part in wrap_atoms(visible(line), console.width) if wide else [visible(line)]:
+        typer.echo(part)
+
+
+def _print_wrapped(screen: Console, text: str) -> None:
+    """Break at words on a terminal, below the first word; a file or a pipe gets the line as it is."""
+    if not screen.is_terminal:
+        screen.print(text, highlight=False, soft_wrap=True)
+        return
+    words = text.lstrip(" ")
+    screen.print(Padding(Text.from_markup(words, emoji=False), (0, 0, 0, len(text) - len(words))), highlight=False)
 
 
 def note(text: str) -> None:
@@ -76,6 +97,8 @@ class _OnlyTried(Exception):
 
 def check_file(path: Path, option: str) -> None:
     """Check before the work, not after it, that its result can be written."""
+    from stablerule.io.atomic import write_beside  # noqa: PLC0415  # `--help` prints, and writes no file
+
     if not path.name:
         raise OptionError(f"{option} must be a file, got {str(path)!r}.")
     with suppress(_OnlyTried), write_beside(path):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import typer
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 
 from stablerule.cli.output import console, note
+from stablerule.cli.wrapping import break_line
 from stablerule.rules.html import spell_rule_cell
 from stablerule.rules.rule import ARROW
 from stablerule.rules.scored import GAIN
@@ -70,15 +71,4 @@ def wrap_rule(rule: Rule, width: int) -> list[str]:
             lines[-1] = longer
         else:
             lines.append(INDENT + piece)
-    return [part for line in lines for part in _break_line(line, width)]
-
-
-def _break_line(line: str, width: int) -> Iterator[str]:
-    """Break what has no place to break where a word of the name ends, or anywhere."""
-    while cell_len(line) > width:
-        part = chop_cells(line, width)[0]
-        ends = [part.rfind(sign) + 1 for sign in "/._, "]
-        part = part[: next((end for end in ends if end > width // 2), None)]
-        yield part.rstrip()
-        line = 2 * INDENT + line[len(part) :].lstrip()
-    yield line
+    return [part for line in lines for part in break_line(line, width, 2 * INDENT)]
