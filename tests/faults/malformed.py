@@ -1,22 +1,29 @@
-"""Reads many damaged files, and counts how that ends: read all the same, refused by an error of ours, or a fault."""
+"""Reads many damaged files, and counts how that ends: read all the same, refused by an error of ours, or a fault.
+
+Run by `python -m tests.faults.malformed COUNT SEED`, which prints a JSON object.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import signal
+import sys
+import tempfile
 import warnings
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablerule.errors import StableRuleError
+from tests.faults.readers import Reader, make_readers
+from tests.faults.saved_readers import make_saved_readers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from tests.faults.readers import Reader
 
 SECONDS = 20
 # Longer than anybody reads.
@@ -87,3 +94,23 @@ def _alarm() -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def main() -> None:
+    """Print what was found as JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        readers = [*make_readers(Path(folder)), *make_saved_readers(Path(folder))]
+        found = read_damaged(readers, int(sys.argv[1]), int(sys.argv[2]))
+    names = {reader.name: (found.read[reader.name], found.refused[reader.name]) for reader in readers}
+    result = {
+        "inputs": found.inputs,
+        "read": found.read.total(),
+        "refused": found.refused.total(),
+        "by_reader": {name: {"read": read, "refused": refused} for name, (read, refused) in names.items()},
+        "faults": found.faults,
+    }
+    sys.stdout.write(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""Parquet files that may be damaged."""
+"""Parquet and Arrow files that may be damaged."""
 
 from __future__ import annotations
 
@@ -23,16 +23,13 @@ STDERR = 2
 
 @contextmanager
 def expect_damage(path: Path) -> Iterator[None]:
-    """Turn what polars makes of a damaged Parquet file in the block into a ReadError, without the report of a panic."""
+    """Turn what polars makes of a damaged file in the block into a ReadError, without the report of a panic."""
     with _hold_back_stderr() as forget:
         try:
             yield
         except (*POLARS_ERRORS, OSError) as error:
-            what = "its data make no sense"
-            if isinstance(error, pl.exceptions.PanicException):
-                forget()
-            else:
-                what = shorten_file_error(error)
+            forget()
+            what = shorten_file_error(error) if isinstance(error, Exception) else "its data make no sense"
             raise ReadError(f"a damaged Parquet file ({what}). Copy or make it again.", path=path) from error
 
 

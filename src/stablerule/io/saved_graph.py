@@ -14,8 +14,7 @@ from stablerule.errors import InputError, ReadError
 from stablerule.graph import Graph, Names, Vocabulary
 from stablerule.graph.soundness import DTYPES, array_lengths, find_unsound_array
 from stablerule.io.checked_folder import CheckedFolder, sum_files
-from stablerule.io.files import shorten_file_error
-from stablerule.io.parquet import POLARS_ERRORS
+from stablerule.io.parquet import expect_damage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +95,8 @@ def check_format(found: Any, newest: int, path: Path, by: str = "a newer version
 def write_names(words: Vocabulary, folder: Path) -> None:
     """Write the names of a vocabulary into an existing folder, one Arrow file for each table."""
     for table in TABLES:
-        getattr(words, table).table.to_frame().write_ipc(folder / f"{table}.arrow", compression="uncompressed")
+        with (folder / f"{table}.arrow").open("wb") as stream:  # polars takes no path that is not Unicode text
+            getattr(words, table).table.to_frame().write_ipc(stream, compression="uncompressed")
 
 
 def read_names(files: CheckedFolder) -> Vocabulary:
@@ -111,10 +111,11 @@ def read_names(files: CheckedFolder) -> Vocabulary:
 def _read_name_table(files: CheckedFolder, name: str) -> Names:
     raw = files.read_bytes(name)
     try:
-        table = pl.read_ipc(io.BytesIO(raw))["name"]
-        sound = table.dtype == pl.String and not table.null_count() and bool((table[1:] > table[:-1]).all())
-    except (OSError, *POLARS_ERRORS) as error:
-        raise files.damaged(name, f"it holds no names ({shorten_file_error(error)})") from error
+        with expect_damage(files.path / name):
+            table = pl.read_ipc(io.BytesIO(raw))["name"]
+            sound = table.dtype == pl.String and not table.null_count() and bool((table[1:] > table[:-1]).all())
+    except ReadError as error:
+        raise files.damaged(name, "it holds no names") from error
     if not sound:
         raise files.damaged(name, "its names must be sorted, each there once")
     return Names.from_sorted(table)

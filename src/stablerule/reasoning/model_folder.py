@@ -145,7 +145,8 @@ class SavedModel:
     def _write_files(self, folder: Path, tensors: Mapping[str, Any] | None) -> None:
         _write_json(self.learned.to_json(), folder / LEARNED)
         if self.learned.rules is not None:
-            self.learned.rules.to_frame().write_parquet(folder / RULES)
+            with (folder / RULES).open("wb") as stream:
+                self.learned.rules.to_frame().write_parquet(stream)
         if self.dataset is None:
             write_names(self.vocabulary, folder)
         else:
