@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 import pytest
@@ -116,17 +116,10 @@ def _make_rule_readers(folder: Path) -> list[Reader]:
             schema_overrides={"body": pl.List(pl.String)},
         )
     )
-    formats = {
-        "json": ".json",
-        "parquet": ".parquet",
-        "text": ".txt",
-        "tsv": ".tsv",
-        "anyburl": ".rules",
-        "amie": ".amie",
-    }
+    names: tuple[FormatName, ...] = get_args(FormatName)
     made = []
-    for name, suffix in formats.items():
-        path = folder / f"rules-{name}{suffix}.xz" if name == "text" else folder / f"rules-{name}{suffix}"
+    for name in names:
+        path = folder / f"rules.{name}{'.xz' if name == 'text' else ''}"
         some = rules if name != "amie" else RuleSet([Rule("r", ("s", "~t")), Rule("s", ("r",))])
         write_rules(some, path, format=name)
         damages = (damage_bytes, damage_json) if name == "json" else (damage_bytes,)

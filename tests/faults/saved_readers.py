@@ -61,8 +61,8 @@ def seal_anew(file: Path) -> Iterator[None]:
         for index in indexes:  # the index of the graph first: that of the model has its checksum
             about = json.loads(index.read_bytes())
             known = {name for name in about.get("checksums", ()) if (file.parent / name).exists()}
-            about["checksums"] |= sum_files(file.parent, known)
-            index.write_text(json.dumps(about))
+            if known and about["checksums"] != (sums := sum_files(file.parent, known)):
+                index.write_text(json.dumps(about | {"checksums": sums}))
         yield
     finally:
         for index, data in before.items():
