@@ -13,6 +13,9 @@ import pytest
 
 from stablerule import Dataset, load_model, read_dataset, write_dataset
 from stablerule.errors import ReadError
+from stablerule.reasoning.calibration import Calibration
+from stablerule.reasoning.curves import Curve
+from stablerule.reasoning.reasoner import RuleReasoner
 from tests.terminal import fails, program, run
 
 COUNTRIES = {"France": "Europe", "Spain": "Europe", "Japan": "Asia", "China": "Asia", "Kenya": "Africa"}
@@ -73,6 +76,7 @@ def test_answers_are_those_of_the_model(model: Path, data: Path) -> None:
         "rank": 1,
         "entity": "Europe",
         "score": 0,
+        "probability": None,
         "known": True,
         "split": "train",
     }
@@ -88,6 +92,31 @@ def test_reasons_below_the_answers(model: Path) -> None:
         "answers"
     ]
     assert ["Kenya 0", "city_in", "Kenya"] in row["explanation"]["groundings"][0]["facts"]
+
+
+def test_no_reason_for_next_to_nothing(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words: list[str | Path] = ["ask", model, "Africa", "in_continent", "--inverse", "--top", "30", "--explain"]
+    shown = run(*words).stdout.splitlines()
+    assert len(shown) > 31  # with reasons
+    monkeypatch.setattr("stablerule.cli.ask.LEAST_SHARE", 2.0)
+    result = run(*words)
+    rows = [line.split() for line in result.stdout.splitlines() if line[:4].strip().isdigit()]
+    without = [row for row in rows if not {"train", "valid", "test"} & set(row)]
+    assert without
+    assert f"no reason is shown for {len(without)} answers with less than 200% of the best score" in result.stderr
+    assert len(result.stdout.splitlines()) == 1 + len(rows) + 2 * (len(rows) - len(without))
+
+
+def test_a_column_for_the_probability_only_where_there_is_one(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = run("ask", model, "Africa", "in_continent", "--inverse", "--new")  # the model is too small to be calibrated
+    assert plain.stdout.splitlines()[0].split() == ["rank", "score", "known", "answer"]
+    curves = Calibration((Curve((0.0,), (0.25,), (10**6,)),), {"~in_continent": (0, 0, 0, 0)}, facts=83, left_out=83)
+    monkeypatch.setattr(RuleReasoner, "calibration_for", lambda *_: curves)
+    new = run("ask", model, "Africa", "in_continent", "--inverse", "--top", "30", "--new")
+    assert new.stdout.splitlines()[0].split() == ["rank", "score", "probability", "known", "answer"]
+    assert " 25%  " in new.stdout
+    known = run("ask", model, "Kenya 0", "in_continent", "--top", "1")  # it is in train
+    assert known.stdout.splitlines()[0].split() == ["rank", "score", "known", "answer"]
 
 
 def test_from_the_other_end_and_without_known_facts(model: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -26,12 +27,12 @@ from stablerule.reasoning.completing import Completion, complete
 from tests.terminal import fails, program, run
 
 SCHEMA = ["head", "relation", "tail", "score", "rule", "path"]
+CALIBRATED = [*SCHEMA[:4], "probability", *SCHEMA[4:]]
 
 
 def works(*words: str | Path) -> Result:
     result = run(*words)
     assert result.exit_code == 0, (result.output, result.exception)
-    assert result.stdout == ""
     return result
 
 
@@ -66,8 +67,10 @@ def calibrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def expected_facts(model: Path, data: Path, **options: Any) -> list[tuple[str, str, str]]:
     dataset = read_dataset(data)
     known = Graph.build(dataset.everything, dataset.vocabulary)
-    search = load_model(model).rule_searcher(dataset.graph)
-    return [(fact.head, fact.relation, fact.tail) for fact in complete(search, known=known, **options)]
+    kept = load_model(model)
+    search, curves = kept.rule_searcher(dataset.graph), kept.calibration_for(dataset.graph)
+    found = complete(search, known=known, calibration=curves, **options)
+    return [(fact.head, fact.relation, fact.tail) for fact in found]
 
 
 def read_tsv(path: Path) -> pl.DataFrame:
@@ -77,11 +80,38 @@ def read_tsv(path: Path) -> pl.DataFrame:
 def test_a_table_of_new_facts(model: Path, data: Path, tmp_path: Path) -> None:
     result = works("complete", model, "-o", tmp_path / "new.tsv")
     found = read_tsv(tmp_path / "new.tsv")
-    assert found.columns == SCHEMA
+    assert found.columns == CALIBRATED
     assert found.select("head", "relation", "tail").rows() == expected_facts(model, data)
     assert f"{len(found):,} new facts" in result.stderr
     assert found["path"].str.contains(" - ").all()
     assert os.listdir(tmp_path) == ["new.tsv"]
+
+
+def test_the_best_are_shown_with_what_is_expected(calibrated: Path, tmp_path: Path) -> None:
+    result = works("complete", calibrated, "-o", tmp_path / "new.parquet", "--per-relation", "50")
+    found = pl.read_parquet(tmp_path / "new.parquet").sort("probability", "score", descending=True)
+    figures, rules, paths = (result.stdout.splitlines()[i::3] for i in range(3))
+    assert len(figures) == len(rules) == len(paths) == 5
+    top = found.row(0, named=True)
+    assert sorted(float(line.split()[0].strip("%<")) for line in figures)[-1] == round(100 * top["probability"])
+    assert all(rule.strip() in set(found["rule"]) for rule in rules)
+    number, low, high, of = (
+        int(word.replace(",", ""))
+        for word in re.search(r"About (\S+) \((\S+) to (\S+)\) of (\S+) are expected", result.stderr).groups()  # type: ignore[union-attr]
+    )
+    assert number == round(found["probability"].sum())
+    assert low < number < high <= of == len(found)
+    assert re.search(r"\d+ one-valued relations?: [\d,]+ heads have theirs and are skipped", result.stderr)
+
+
+def test_the_best_thousand_without_a_limit(calibrated: Path, tmp_path: Path) -> None:
+    ask = ("complete", calibrated, "--domain", "all", "--candidates", "all", "-o")
+    works(*ask, tmp_path / "new.parquet")
+    works(*ask, tmp_path / "all.parquet", "--top", "all")
+    best, every = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("new", "all"))
+    assert len(best) == 1000 < len(every)
+    assert best["probability"].drop_nulls().is_sorted(descending=True)
+    assert best["probability"].drop_nulls().sum() >= every["probability"].drop_nulls().head(1000).sum()
 
 
 @pytest.mark.slow
@@ -121,7 +151,7 @@ def test_a_probability_only_where_the_model_is_calibrated(calibrated: Path, data
     place = tmp_path / "new.parquet"
     works("complete", calibrated, "-o", place, "--top", "300")
     found = pl.read_parquet(place)
-    assert found.columns == [*SCHEMA[:4], "probability", *SCHEMA[4:]]
+    assert found.columns == CALIBRATED
     assert found["probability"].null_count() == 0
     assert found["probability"].is_sorted(descending=True)
     assert found["probability"].is_between(0, 1).all()
@@ -283,7 +313,8 @@ def test_what_makes_no_sense_is_refused(model: Path, data: Path, tmp_path: Path)
     assert "--top must be a whole number" in fails(*ask, "--top", "0")
     assert "--per-relation must be" in fails(*ask, "--per-relation", "-3")
     assert "--domain must be" in fails(*ask, "--domain", "everything")
-    assert "there is none: there are no facts to calibrate on" in fails(*ask, "--min-probability", "0.5")
+    assert "--top must be a whole number" in fails(*ask, "--top", "some")
+    assert "--missing must be a share between 0 and 1" in fails(*ask, "--missing", "1.5")
     assert "must be a file that ends in one of" in fails("complete", model, "-o", tmp_path / "new.xlsx")
     assert "must be a file that ends in one of" in fails("complete", model, "-o", tmp_path / "new.parquet.gz")
     assert "--base must be an IRI" in fails("complete", model, "-o", tmp_path / "new.nt", "--base", "no iri")

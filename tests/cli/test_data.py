@@ -68,6 +68,8 @@ def test_stats_for_people_and_machines() -> None:
     found = json.loads(run("data", "stats", "geography", "--json").stdout)
     assert found["facts"]["train"] == 10_756
     assert found["reach"]["within"].keys() == {"1", "2", "3"}
+    assert "one-to-one relations  1: capital_of" in text
+    assert found["kinds"]["symmetric"] == ["neighbour_of"]
 
 
 def test_reading_options_reach_the_reader(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ def test_a_small_graph_counted_by_hand() -> None:
     assert (found.entities, found.relations) == (6, 2)
     assert found.facts == {"train": 4, "valid": 0, "test": 5}
     assert found.frequent_relations == [("r", 3)]
+    assert vars(found.kinds) == {"one_valued": [], "one_to_one": [], "symmetric": []}  # too few to prove anything
     assert (found.degrees.highest, found.degrees.highest_entity, found.degrees.without_facts) == (2, "a", 1)
     assert found.degrees.mean == pytest.approx(8 / 6)
     assert found.reach is not None

@@ -1,4 +1,4 @@
-"""Scores become probabilities that hold on facts that nothing was fitted to."""
+"""Scores become probabilities that hold on facts that were really missing."""
 
 from __future__ import annotations
 
@@ -11,27 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablerule import Dataset, Graph, Tabular, Triples, households, load_model
+from stablerule import Dataset, Graph, RuleSet, Tabular, Triples, households, load_model
 from stablerule.errors import ReadError
 from stablerule.io.records import make_record
 from stablerule.reasoning import calibration as module
-from stablerule.reasoning.calibration import Calibration, Curve, calibrate, judge
-from stablerule.reasoning.choosing import split_valid
+from stablerule.reasoning.calibration import EARLIER, Calibration, calibrate, judge
+from stablerule.reasoning.curves import STEP, Curve, Scored, fit_curve
 from stablerule.reasoning.rule_searcher import RuleSearcher
-from stablerule.reasoning.searcher import Found
+from stablerule.reasoning.scoring.theory import encode_rules, forget_own_facts
+from stablerule.reasoning.situations import SITUATIONS, Situations
 
 
-def candidates(scores: Any, labels: Any, weights: Any = None, sizes: Any = None) -> module._Candidates:
+def scored(scores: Any, stand_for: float = 1.0) -> Scored:
     n = len(scores)
-    ones = np.ones(n)
-    return module._Candidates(
-        np.arange(n),
-        np.zeros(n, np.int32),
-        np.asarray(scores, float),
-        np.asarray(labels, bool),
-        ones if weights is None else np.asarray(weights, float),
-        ones if sizes is None else np.asarray(sizes, float),
-    )
+    return Scored(np.zeros(n, np.int32), np.zeros(n, np.int8), np.asarray(scores, float), np.full(n, stand_for))
 
 
 @pytest.fixture(scope="module")
@@ -41,210 +34,252 @@ def dataset() -> Dataset:
 
 @pytest.fixture(scope="module")
 def model(dataset: Dataset) -> Tabular:
-    return Tabular(walks=50_000, max_length=2, seed=0).fit(dataset.graph, dataset.valid)
+    return Tabular(walks=50_000, max_length=2, seed=0).fit(dataset)
 
 
-some_scores = st.lists(st.tuples(st.floats(0, 1), st.booleans(), st.floats(1, 50)), min_size=40, max_size=300).filter(
-    lambda rows: sum(label for _, label, _ in rows) >= module.FEWEST
-)
+some_scores = st.lists(st.floats(0.01, 1), min_size=1, max_size=200)
 
 
-@given(some_scores, st.lists(st.floats(-1, 2), min_size=2))
+@given(some_scores, some_scores, st.floats(0.05, 3), st.lists(st.floats(-1, 2), min_size=2))
 def test_a_curve_never_falls_and_stays_between_0_and_1(
-    rows: list[tuple[float, bool, float]], asked: list[float]
+    hidden: list[float], found: list[float], stand_for: float, asked: list[float]
 ) -> None:
-    curve = module._fit(candidates(*zip(*rows, strict=True)))
+    curve = fit_curve(scored(hidden, stand_for), scored(found))
     assert curve is not None
     values = curve.at(np.sort(np.array(asked)))
-    assert (np.diff(values) >= 0).all()
+    assert (np.diff(values) >= -1e-12).all()
     assert values.min() >= 0
     assert values.max() <= 1
 
 
 def test_a_curve_may_rise_between_neighbouring_numbers() -> None:
-    curve = module.Curve((0.0, 5e-324, 1.0), (0.25, 0.3, 0.8))
+    curve = Curve((0.0, 5e-324, 1.0), (0.25, 0.3, 0.8), (9, 9, 9))
     assert curve.at(np.array([-1, 0, 5e-324, 0.5, 1, 2])).tolist() == pytest.approx([0.25, 0.25, 0.3, 0.55, 0.8, 0.8])
-    asked = np.linspace(-0.5, 1.5, 99)
-    steep = module.Curve((0.2, 0.4, 0.9), (0.1, 0.5, 0.6))
-    np.testing.assert_allclose(steep.at(asked), np.interp(asked, steep.scores, steep.probabilities), atol=1e-15)
+
+
+def test_a_known_share_is_found_again() -> None:
+    """Of candidates with score s, the share s ** 2 / 2 is missing; each hidden fact stands for a ninth of one."""
+    random = np.random.default_rng(0)
+    found = random.random(40_000)
+    missing, hidden = (random.random(n) for n in (40_000, 9 * 40_000))
+    found_right = missing[random.random(len(missing)) < missing**2 / 2]
+    hidden = hidden[random.random(len(hidden)) < hidden**2 / 2]
+    curve = fit_curve(scored(hidden, 1 / 9), scored(found))
+    assert curve is not None
+    at = np.linspace(0.05, 0.95, 10)
+    assert np.abs(curve.at(at) - at**2 / 2).max() < 0.05
+    assert curve.at(found).sum() == pytest.approx(len(found_right), rel=0.03)
+
+
+def test_facts_that_would_be_candidates_are_not_missing() -> None:
+    """No candidate scores nearly as high as most hidden facts: they say nothing of those with low scores."""
+    curve = fit_curve(scored(np.full(90, 0.9), 0.1), scored(np.linspace(0.01, 0.2, 500)))
+    assert curve is not None
+    assert curve.at(np.array([0.2]))[0] == 0
+
+
+def test_where_there_is_room_for_few_nobody_knows_which() -> None:
+    """100 facts are expected to be missing, and 20 candidates are there: the graph lacks fewer than was assumed."""
+    curve = fit_curve(scored(np.full(100, 0.9)), scored(np.full(20, 0.9)))
+    assert curve is not None
+    assert curve.at(np.array([0.9]))[0] == pytest.approx((20 + 10) / 100)
 
 
 @given(some_scores)
-def test_a_curve_has_the_mean_of_what_it_was_fitted_to(rows: list[tuple[float, bool, float]]) -> None:
-    """Isotonic regression moves nothing as a whole; scores between two steps may, so each score stands often."""
-    rows = [(round(score, 1), label, weight) for score, label, weight in rows]
-    scores, labels, weights = (np.repeat(column, module.STEP) for column in zip(*rows, strict=True))
-    curve = module._fit(candidates(scores, labels, weights))
+def test_equal_scores_have_one_share(scores: list[float]) -> None:
+    found = np.repeat(np.round(scores, 1), STEP)
+    curve = fit_curve(scored(found[::2], 0.3), scored(found))
     assert curve is not None
-    assert np.average(curve.at(scores), weights=weights) == pytest.approx(np.average(labels, weights=weights))
+    assert curve.at(found).sum() == pytest.approx(0.3 * len(found[::2]), rel=1e-6)
 
 
-def test_a_known_probability_is_found_again() -> None:
-    random = np.random.default_rng(0)
-    scores = random.random(40_000)
-    curve = module._fit(candidates(scores, random.random(40_000) < scores**2 / 2))
-    assert curve is not None
-    at = np.linspace(0.05, 0.95, 10)
-    assert np.abs(curve.at(at) - at**2 / 2).max() < 0.04
+def test_own_facts_are_forgotten() -> None:
+    """Of seven of eight, six of eight are left without the fact; a rule for two facts would not have been found."""
+    train = [(f"p{i}", "born_in", "Rome") for i in range(8)] + [(f"p{i}", "speaks", "Latin") for i in range(7)]
+    train += [("p0", "sings", "Latin"), ("p1", "sings", "Latin")]
+    graph = Dataset.from_names("people", train=train).graph
+    rules = Tabular(walks=100).fit(graph).rules.filter(head_relation="speaks")
+    encoded = encode_rules(rules, graph)
+    forgotten, frame = forget_own_facts(encoded).theory, rules.to_frame()
+    chains = np.arange(len(encoded.rows)) < encoded.n_chains
+    supports = frame["support"].to_numpy()[encoded.rows]
+    fewest = {kind: supports[chains == kind].min(initial=np.inf) for kind in (True, False)}
+    assert len(rules) > 3
+    for i, row in enumerate(encoded.rows.tolist()):
+        support, body_count = frame["support"][row], frame["body_count"][row]
+        left = (support - 1) / (body_count + 5) if support - 1 >= fewest[bool(chains[i])] else 0
+        assert forgotten.own_weights[i] in (pytest.approx(left), 0)
+        assert forgotten.weights[i] == encoded.theory.weights[i]
+    assert (forgotten.own_weights > 0).any()
+    assert forget_own_facts(encode_rules(RuleSet(), graph)).n_chains == 0
 
 
-def test_what_stands_for_many_counts_for_many() -> None:
-    scores, labels = np.repeat([0.2, 0.8], 100), np.tile([True, False], 100)
-    weights = np.tile([1.0, 9.0], 100)
-    curve = module._fit(candidates(scores, labels, weights))
-    assert curve is not None
-    assert curve.at(np.array([0.2, 0.8])) == pytest.approx([0.1, 0.1])
-
-
-def test_the_few_best_are_not_certain_by_chance() -> None:
-    # All the best are of heads that have a calibrating fact, each for one; the others stand for a hundred.
-    scores = np.concatenate([np.linspace(0.9, 1, 40), np.linspace(0, 0.89, 400)])
-    labels = np.arange(440) < 40
-    weights, sizes = np.where(labels, 1, 100), np.where(labels, 0.01, 1)
-    curve = module._fit(candidates(scores, labels, weights, sizes))
-    assert curve is not None
-    assert curve.at(np.ones(1))[0] < 0.02
-
-
-def test_too_few_give_no_curve() -> None:
-    assert module._fit(candidates(np.linspace(0, 1, 100), np.arange(100) < 5)) is None
-
-
-def test_probabilities_hold_on_facts_that_were_not_fitted(model: Tabular, dataset: Dataset) -> None:
-    calibration = model.learned_.calibration
-    assert isinstance(calibration, Calibration)
-    assert calibration.positives >= module.FEWEST
-    figures = calibration.reliability
-    assert figures["brier"] < figures["brier_of_the_mean"]
-    assert figures["ece"] < 0.02
-    for one in figures["bins"]:
-        assert one["from"] <= one["predicted"] <= one["to"]
-    assert sum(one["n"] for one in figures["bins"]) == pytest.approx(figures["n"], abs=len(figures["bins"]))
-    names = [dataset.vocabulary.relation_name(r) for r in range(2 * dataset.graph.n_relations)]
-    for name in names:
-        values = calibration.probability(name, np.linspace(0, 1, 50))
-        known = values[~np.isnan(values)]
-        assert ((known >= 0) & (known <= 1)).all()
-        assert (np.diff(known) >= 0).all()
-
-
-def test_everybody_asked_gives_the_share_of_all_candidates(model: Tabular, dataset: Dataset) -> None:
-    """The sample stands for all: what it counts is near what asking everybody counts."""
-    graph, search = dataset.graph, model.rule_searcher(dataset.graph)
-    _, facts = split_valid(dataset.valid, 0)
-    assert facts is not None
-    held_out = Graph.build(facts, graph.vocabulary)
-    totals = []
-    for most in ((50, 50), (10**9, 10**9)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "OTHERS", most)
-            queries = module._sample_queries(graph, held_out, np.random.default_rng(1))
-        found = module._candidates(search, queries, held_out, graph)
-        totals.append((queries.stand_for.sum(), found.stand_for.sum(), (found.labels * found.stand_for).sum()))
-    (asked, some, positives), (all_asked, everything, all_positives) = totals
-    assert asked == pytest.approx(all_asked)
-    assert some == pytest.approx(everything, rel=0.3)
-    assert positives == pytest.approx(all_positives)
-
-
-def test_known_facts_are_no_candidates_but_calibrating_ones_are(model: Tabular, dataset: Dataset) -> None:
+def test_hidden_scores_are_those_of_a_graph_that_lacks_the_fact(model: Tabular, dataset: Dataset) -> None:
+    """With the same rules and weights, the score of a hidden fact is that on the graph without it."""
     graph = dataset.graph
-    choosing, facts = split_valid(dataset.valid, 0)
-    assert choosing is not None
-    assert facts is not None
-    known = Graph.build(Triples.concat(dataset.train, dataset.valid), dataset.vocabulary)
-    search, seen = model.rule_searcher(graph), []
+    search = model.rule_searcher(graph)
+    theory = search.encoded.theory._replace(own_weights=search.encoded.theory.weights)
+    same = RuleSearcher(
+        type(search.encoded)(graph, search.encoded.rules, theory, search.encoded.rows, search.encoded.turned),
+        search.ways.aggregation,
+    )
+    for place in (3, 500, 2_000):
+        fact = graph.triples.take(np.array([place]))
+        rest = np.delete(np.arange(graph.n_facts), place)
+        without = model.rule_searcher(Graph.build(graph.triples.take(rest), dataset.vocabulary))
+        asked = fact.heads, fact.relations, fact.tails
+        assert same.score(*asked, hidden=True) == pytest.approx(without.score(*asked), rel=1e-4)
 
-    def watch(heads: Any, relations: Any, k: int, left_out: Graph, limits: Any) -> Any:
+
+def test_probabilities_hold_on_facts_that_were_missing() -> None:
+    """A tenth of the facts is hidden, and found again about as often as the probabilities say."""
+    dataset = households(seed=3).dataset
+    hidden = np.random.default_rng(1).random(len(dataset.train)) < 0.1
+    graph = Graph.build(dataset.train.take(~hidden), dataset.vocabulary)
+    lost = {row[:3] for row in dataset.vocabulary.decode(dataset.train.take(hidden)).rows()}
+    model = Tabular(walks=30_000, max_length=2).fit(Dataset.of_graph(graph, dataset.valid, dataset.test))
+    known = Graph.build(Triples.concat(dataset.valid, dataset.test), dataset.vocabulary)
+    found = list(model.complete(known=known, min_probability=0.1))
+    p = np.array([fact.probability for fact in found], float)
+    right = np.array([(fact.head, fact.relation, fact.tail) in lost for fact in found])
+    assert len(found) > 300
+    assert right.mean() == pytest.approx(p.mean(), abs=0.06)
+    assert judge(p, p[right])["ece"] < 0.1
+    likely = p > 0.7
+    assert right[likely].mean() > 0.7
+
+
+def test_another_share_of_missing_facts_and_facts_that_are_known_since() -> None:
+    curve = Curve((0.0, 1.0), (0.0, 0.4), (10**6, 10**6))
+    found = Calibration((curve,), {"r": (0, -1, 0, 0)}, facts=900, left_out=900)
+    score, where = np.ones(1), np.zeros(1, np.int64)
+
+    def read(calibration: Calibration) -> float:
+        return float(calibration.read("r", score, where).probabilities[0])
+
+    assert read(found) == pytest.approx(0.4)
+    # As many candidates, half as many of them missing facts: (0.05 / 0.95) / (0.1 / 0.9) of them.
+    assert read(found.assuming(missing=0.05)) == pytest.approx(0.4 * 9 / 19)
+    # 50 facts were candidates and are known by now, for 100 that are missing: 0.2 candidates of 1 are gone.
+    assert read(found.assuming(known=950)) == pytest.approx(0.4 / 0.8)
+    assert read(found.assuming(known=10**6)) == pytest.approx(1, abs=1e-4)
+    assert np.isnan(found.read("r", score, np.array([1])).probabilities[0])
+    assert np.isnan(found.read("unknown", score, where).probabilities[0])
+    assert np.isnan(found.read("r", score, np.array([-1])).probabilities[0])
+
+
+def test_a_relation_with_few_facts_reads_a_curve_of_those_that_behave_alike(model: Tabular, dataset: Dataset) -> None:
+    calibration, words = model.learned_.calibration, dataset.vocabulary
+    assert isinstance(calibration, Calibration)
+    readers: dict[int, set[str]] = {}
+    for name, numbers in calibration.reads.items():
+        assert len(numbers) == len(SITUATIONS)
+        for number in numbers:
+            readers.setdefault(number, set()).add(name)
+    shared = [names for number, names in readers.items() if number >= 0 and len(names) > 1]
+    assert any(len(names) == 1 for names in readers.values())  # of one relation
+    assert shared
+    for names in shared:
+        assert len({name.startswith("~") for name in names}) == 1  # an inverse shares with inverses
+    assert set(calibration.reads) == set(words.all_relations.to_list())
+
+
+def test_known_facts_are_no_candidates(model: Tabular, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Graph.build(Triples.concat(dataset.valid, dataset.test), dataset.vocabulary)
+    search, seen, ask = model.rule_searcher(dataset.graph), [], RuleSearcher.answer
+
+    def watch(self: RuleSearcher, heads: Any, relations: Any, k: int, left_out: Graph, limits: Any) -> Any:
         seen.append(left_out)
-        return type(search).answer(search, heads, relations, k, left_out, limits)
+        return ask(self, heads, relations, k, left_out, limits)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "answer", watch)
-        assert isinstance(calibrate(search, facts, known), Calibration)
+    monkeypatch.setattr(RuleSearcher, "answer", watch)
+    found = calibrate(search, known)
+    assert isinstance(found, Calibration)
     (left_out,) = seen
-    assert left_out.contains(dataset.train).all()
-    assert left_out.contains(choosing).all()
-    assert not left_out.contains(facts).any()
+    assert left_out.contains(dataset.everything).all()
+    assert found.left_out == left_out.n_facts
 
 
-def test_a_share_makes_each_positive_stand_for_others(model: Tabular, dataset: Dataset) -> None:
-    _, facts = split_valid(dataset.valid, 0)
-    known = Graph.build(Triples.concat(dataset.train, dataset.valid), dataset.vocabulary)
-    whole, part = (calibrate(model.rule_searcher(dataset.graph), facts, known, share=share) for share in (1.0, 0.15))
-    assert isinstance(whole, Calibration)
-    assert isinstance(part, Calibration)
-    high = np.ones(1)
-    assert part.probability("*", high)[0] > whole.probability("*", high)[0]
+def test_answers_have_probabilities_and_known_facts_have_none(model: Tabular, dataset: Dataset) -> None:
+    known = Graph.build(dataset.everything, dataset.vocabulary)
+    words, found = dataset.vocabulary, []
+    heads = words.entities.names_of(dataset.test.heads[:40]).to_list()
+    for head, answers in zip(heads, model.answer([(head, "sibling_of") for head in heads], 10), strict=True):
+        for answer in answers:
+            fact = np.array([[words.entity_id(head), words.relation_id("sibling_of"), words.entity_id(answer.entity)]])
+            in_graph = dataset.graph.contains(Triples(fact.astype(np.int32)))[0]
+            assert not (in_graph and answer.probability is not None)
+            found.append(answer.probability)
+    there = [p for p in found if p is not None]
+    assert len(there) > 20
+    assert all(0 <= p <= 1 for p in there)
+    (new,) = model.answer([(heads[0], "sibling_of")], 10, known=known)
+    completed = {
+        f.tail: f.probability
+        for f in model.complete(known=known, relations=["sibling_of"], top="all")
+        if f.head == heads[0]
+    }
+    for answer in new:
+        if answer.entity in completed:
+            assert answer.probability == completed[answer.entity]
 
 
 def test_it_comes_back_from_disk(model: Tabular, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     kept = load_model(tmp_path / "model")
-    assert isinstance(kept, Tabular)
     assert kept.learned_.calibration == model.learned_.calibration
-    assert json.loads((tmp_path / "model" / "learned.json").read_text())["calibration"]["positives"] > 0
+    path = tmp_path / "model" / "learned.json"
+    saved = json.loads(path.read_text())
+    assert saved["calibration"]["hidden"] > module.FEWEST
+    # Earlier versions saved other curves, which hold for other candidates.
+    saved["calibration"] = {"curves": {"*": None}, "positives": 40, "queries": 100, "reliability": {}}
+    path.write_text(json.dumps(saved))
+    assert load_model(tmp_path / "model").learned_.calibration == EARLIER
 
 
-def test_without_enough_facts_there_is_none_and_a_reason(dataset: Dataset) -> None:
-    learner = Tabular(walks=5_000, max_length=2)
-    learner.fit(dataset.graph, refit=False)
-    assert "valid split" in str(learner.learned_.calibration)
-    assert learner.calibration_for(dataset.graph) == learner.learned_.calibration
-    few = dataset.valid.take(np.arange(5))
-    found = calibrate(learner.rule_searcher(), few, dataset.graph)
-    assert isinstance(found, str)
-    assert "of 5 calibrating facts" in found
+def test_facts_of_valid_that_chose_nothing_check_it(model: Tabular) -> None:
+    calibration = model.learned_.calibration
+    assert isinstance(calibration, Calibration)
+    figures = calibration.reliability
+    assert figures["ece"] < 0.05
+    for one in figures["bins"]:
+        assert one["from"] <= one["predicted"] <= one["to"]
 
 
-def test_scores_that_say_nothing_give_no_calibration(
-    model: Tabular, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, facts = split_valid(dataset.valid, 0)
-    known = Graph.build(Triples.concat(dataset.train, dataset.valid), dataset.vocabulary)
-    random, ask = np.random.default_rng(0), RuleSearcher.answer
-
-    def answer_at_random(*words: Any) -> Any:
-        tails, scores, _ = ask(*words)
-        return Found(tails, random.random(scores.shape))
-
-    monkeypatch.setattr(RuleSearcher, "answer", answer_at_random)
-    found = calibrate(model.rule_searcher(dataset.graph), facts, known)
-    assert isinstance(found, str)
-    assert "it shows no skill" in found
-    monkeypatch.setattr(module, "_fit", lambda some: None)
-    assert "too few to judge it" in str(calibrate(model.rule_searcher(dataset.graph), facts, known))
-
-
-def test_skill_is_more_than_chance() -> None:
-    rng = np.random.default_rng(1)
-    labels = rng.random(2000) < 0.3
-    some = candidates(np.zeros(2000), labels)
-    assert not module._beats_the_mean(np.full(2000, labels.mean()), some)
-    assert not module._beats_the_mean(rng.random(2000), some)
-    assert module._beats_the_mean(np.where(labels, 0.4, 0.25), some)
-    assert not module._beats_the_mean(np.empty(0), some.take(np.empty(0, np.int64)))
+def test_without_enough_facts_there_is_none_and_a_reason() -> None:
+    graph = Dataset.from_names("few", train=[("a", "r", "b"), ("b", "s", "a"), ("c", "r", "d")]).graph
+    learner = Tabular(walks=200).fit(graph)
+    assert "of the facts that were hidden to learn from; it takes 30" in str(learner.learned_.calibration)
+    assert learner.calibration_for(graph) == learner.learned_.calibration
 
 
 def reread(kept: dict[str, Any]) -> Calibration:
     return make_record(Calibration, json.loads(json.dumps(kept)), Path("learned.json"))
 
 
-def test_a_damaged_curve_is_refused() -> None:
-    good = Calibration({"*": Curve((0.0, 1.0), (0.0, 0.5)), "r": None}, 40, 100, {})
+def test_damaged_curves_are_refused() -> None:
+    good = Calibration((Curve((0.0, 1.0), (0.0, 0.5), (40, 50)),), {"r": (0, -1, 0, 0)}, 40, 100, 3, 4, {"ece": 0.1})
     assert reread(good.to_json()) == good
-    assert np.isnan(good.probability("r", np.ones(2))).all()
-    for scores, probabilities in (([0, 1], [0.5, 0.2]), ([1, 0], [0, 1]), ([0], [1.5]), ([], []), ([0, 1], [1])):
-        damaged = good.to_json() | {"curves": {"*": {"scores": scores, "probabilities": probabilities}}}
-        with pytest.raises(ReadError, match=r"field 'curves\.\*' makes no sense: this is no curve"):
+    falling, backwards, negative = ([0, 1], [0.5, 0.2]), ([1, 0], [0, 1]), ([0], [-1])
+    for scores, shares in (falling, backwards, negative, ([], []), ([0, 1], [1]), ([0], [np.nan])):
+        damaged = good.to_json() | {"curves": [{"scores": scores, "shares": shares, "counts": [1] * len(scores)}]}
+        with pytest.raises(ReadError, match="curves"):
             reread(damaged)
+    for numbers in ([0, 0, 0], [0, 0, 0, 1], [0, 0, 0, -2]):
+        with pytest.raises(ReadError, match="reads curves that are not there"):
+            reread(good.to_json() | {"reads": {"r": numbers}})
 
 
-def test_judging_against_a_plain_sum() -> None:
+def test_judging_against_a_plain_count() -> None:
     random = np.random.default_rng(3)
-    predicted, labels, weights = random.random(500), random.random(500) < 0.4, random.random(500) + 1
-    found = judge(predicted, labels, weights)
-    assert found["brier"] == pytest.approx(
-        sum(w * (p - y) ** 2 for p, y, w in zip(predicted, labels, weights, strict=True)) / weights.sum(), rel=1e-3
-    )
-    assert judge(np.empty(0), np.empty(0, bool))["n"] == 0
+    predicted, labels = random.random(500), random.random(500) < 0.4
+    found = judge(predicted, predicted[labels], least=0.1)
+    assert found["n"] == (predicted >= 0.1).sum()
+    for one in found["bins"]:
+        here = (predicted >= one["from"]) & (predicted < one["to"])
+        assert one["n"] == here.sum()
+        assert one["observed"] == pytest.approx(labels[here].mean(), abs=1e-6)
+    away = sum(one["n"] * abs(one["predicted"] - one["observed"]) for one in found["bins"])
+    assert found["ece"] == pytest.approx(away / found["n"], abs=1e-5)
+    assert judge(np.empty(0), np.empty(0)) == {"n": 0, "ece": None, "bins": []}
+    assert Situations(Dataset.from_names("x", train=[("a", "r", "b")]).graph).states(0).tolist() == [2, 0]

@@ -173,7 +173,7 @@ def test_a_rule_with_a_constant_explains_from_either_end() -> None:
     assert by_head == by_tail
     assert [e.share for e in by_head] == pytest.approx([0.8, 0.2])
     assert [e.facts for e in by_head] == [((("Ann", "lives_in", "Rome"),),)] * 2
-    assert str(by_head[0]) == "80%  speaks(X, 'Italian') <- lives_in(X, 'Rome')  by Ann - Rome"
+    assert str(by_head[0]) == "80% of the score: speaks(X, 'Italian') <- lives_in(X, 'Rome')  by Ann - Rome"
     # Cid is not in Rome: only the other rule fires.
     (only,) = explain(search, "Cid", "speaks", "Italian")
     assert only.facts == ((("Cid", "lives_in", "Oslo"),),)
@@ -296,7 +296,7 @@ def test_records_become_text_and_plain_values() -> None:
     search = family({"speaks(X, Y) <- parent_of(X, A), speaks(A, Y)": 0.5})
     (reason,) = explain(search, "Ann", "speaks", "Italian")
     assert reason.lines() == [
-        "100%  speaks(X, Y) <- parent_of(X, A), speaks(A, Y)",
+        "100% of the score: speaks(X, Y) <- parent_of(X, A), speaks(A, Y)",
         "      parent_of('Ann', 'Bob'), speaks('Bob', 'Italian')",
     ]
     plain = json.loads(json.dumps(reason.to_json()))

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from stablerule.cli.model_graph import GraphOption, ModelArgument, ModelOnGraph, open_model
-from stablerule.cli.output import STDOUT, check_file, note, plain, print_atoms, print_json, print_message, visible
+from stablerule.cli.output import STDOUT, check_file, note, plain, print_json, print_message, visible
 from stablerule.cli.queries import answer_all, read_queries, write_answers
-from stablerule.errors import OptionError, WriteError
+from stablerule.errors import OptionError, WriteError, spell_count
 from stablerule.graph import inverse_of
 from stablerule.io import write_beside
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.streams import is_stream
-from stablerule.reasoning.answers import number
+from stablerule.reasoning.answers import number, percent
+from stablerule.reasoning.calibration import read_answers
 from stablerule.registry import METHODS
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 CANDIDATES = ("all", "range")
 TABLES = (".tsv", ".txt")
+LEAST_SHARE = 0.01  # of the best score: below, an answer is given without a reason
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class RankedAnswer:
     def to_json(self, *, explain: bool) -> dict[str, Any]:
         """Return plain values; a model that also scores by itself may give an answer that no rule leads to."""
         row = {"rank": self.rank, "entity": self.answer.entity, "score": self.answer.score}
+        row |= {"probability": self.answer.probability}
         row |= {"known": self.split is not None, "split": self.split}
         reason = next(iter(self.answer.reasons), None)
         return row | {"explanation": reason and reason.to_json()} if explain else row
@@ -124,21 +128,49 @@ def _answers(
         explain=explain,
         most_reasons=1,
     )
+    answers = _with_probabilities(opened, about, next(found))
     return [
         RankedAnswer(rank, answer, opened.split_with(*about, words.entity_id(answer.entity)))
-        for rank, answer in enumerate(next(found), 1)
+        for rank, answer in enumerate(answers, 1)
     ]
 
 
+def _with_probabilities(opened: ModelOnGraph, about: tuple[int, int], answers: list[Answer]) -> list[Answer]:
+    """Read them again: here the facts of all splits are known, so that a head may be known to have its value."""
+    calibration, words = opened.model.calibration_for(opened.graph), opened.graph.vocabulary
+    if isinstance(calibration, str):
+        return answers
+    heads, relations = (np.full(len(answers), one, np.int32) for one in about)
+    entities = np.array([words.entity_id(answer.entity) for answer in answers], np.int32)
+    scores = np.array([answer.score for answer in answers], np.float64)
+    likely = read_answers(calibration, opened.known, heads, relations, entities, scores)
+    return [replace(answer, probability=one) for answer, one in zip(answers, likely, strict=True)]
+
+
 def _print_for_people(answers: list[RankedAnswer]) -> None:
-    """A line an answer, its name last, since that may be long; below it, if asked for, the rule and the facts."""
-    typer.echo("rank    score  known  answer")
+    """Print a line an answer, its name last, since that may be long; below it, if asked for, the rule and the facts.
+
+    There is a column for the probability where some answer has one. An answer that is not known gets no reason where
+    there is next to nothing to explain, below a least score.
+    """
+    likely = any(row.answer.probability is not None for row in answers)
+    least, without = LEAST_SHARE * answers[0].answer.score, 0
+    typer.echo(f"rank    score  {'probability  ' if likely else ''}known  answer")
     for row in answers:
-        cells = f"{row.rank:>4}", f"{number(row.answer.score):>7}", f"{row.split or '-':<5}", visible(row.answer.entity)
-        typer.echo("  ".join(cells))
-        for reason in row.answer.reasons[:1]:
+        p, reasons = row.answer.probability, row.answer.reasons[:1]
+        cells = [f"{row.rank:>4}", f"{number(row.answer.score):>7}"]
+        cells += [f"{'-' if p is None else percent(p):>11}"] if likely else []
+        typer.echo("  ".join([*cells, f"{row.split or '-':<5}", visible(row.answer.entity)]))
+        if reasons and row.split is None and row.answer.score < least:
+            without, reasons = without + 1, ()
+        for reason in reasons:
             for line in reason.lines()[:2]:
-                print_atoms(f"      {line}")
+                typer.echo(f"      {visible(line)}")
+    if without:
+        note(
+            f"no reason is shown for {spell_count(without, 'answer')} with less than {percent(LEAST_SHARE)} of the "
+            "best score. stablerule explain shows it."
+        )
 
 
 def _answer_file(

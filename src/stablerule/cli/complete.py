@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import polars as pl
 import typer
 
-from stablerule.cli.complete_files import BASE, FORMATS, Parts, Writer, check_names, format_of, is_iri, writer
+from stablerule.cli.complete_files import BASE, FORMATS, STEP, Parts, Writer, check_names, format_of, is_iri, writer
 from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model
-from stablerule.cli.output import note, options_as_typed, plain, print_message
+from stablerule.cli.output import note, options_as_typed, plain, print_message, visible
 from stablerule.errors import OptionError, spell_count
 from stablerule.io import write_beside
 from stablerule.io.temporaries import claim_output
 from stablerule.progress import progress_bar
-from stablerule.reasoning.completing import Completion, Wanted, best_facts
+from stablerule.reasoning.answers import number, percent
+from stablerule.reasoning.calibration import MISSING
+from stablerule.reasoning.completing import (
+    Asked,
+    Completion,
+    Expected,
+    NewFact,
+    TrueFacts,
+    best_facts,
+    name_facts,
+    written,
+)
 from stablerule.reasoning.model_folder import NETWORK, RULES
+from stablerule.reasoning.wanted import Wanted
+
+SHOWN = 5  # of the best facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +50,13 @@ def complete(
     relation: Annotated[
         list[str] | None, typer.Option(help="Only facts of this relation; may be given several times.")
     ] = None,
-    top: Annotated[int | None, typer.Option(help="The best so many of all.")] = None,
+    top: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="The best so many of all, or 'all'. Without it 1000, or all if another option limits them.",
+        ),
+    ] = None,
     per_relation: Annotated[int | None, typer.Option(help="The best so many of each relation.")] = None,
     threshold: Annotated[float | None, typer.Option(help="The least score.")] = None,
     min_probability: Annotated[float | None, typer.Option(help="The least probability.")] = None,
@@ -43,8 +65,19 @@ def complete(
         str, typer.Option(help="Tails: 'range', those that some fact of the relation has; or 'all'.")
     ] = "range",
     domain: Annotated[
-        str, typer.Option(help="Heads: 'observed', those that have some fact of the relation; or 'all'.")
-    ] = "observed",
+        str,
+        typer.Option(
+            help="Heads: 'kind', those that have some fact of the relation and others of their kind; 'observed', only "
+            "the former; or 'all'."
+        ),
+    ] = "kind",
+    second_values: Annotated[
+        bool, typer.Option("--second-values", help="Also ask for a second value of a one-valued relation.")
+    ] = False,
+    unlinked: Annotated[bool, typer.Option("--unlinked", help="Only pairs that no fact links yet.")] = False,
+    missing: Annotated[
+        float, typer.Option(help="The share of the true facts that the graph is assumed to lack, for probabilities.")
+    ] = MISSING,
     graph: GraphOption = None,
     base: Annotated[str, typer.Option(help="For .nt: what stands before names that are no IRIs.")] = BASE,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
@@ -52,7 +85,18 @@ def complete(
 ) -> None:
     """Find the facts that the model concludes and no file has, each with its best rule and a path if it has rules."""
     with options_as_typed():
-        wanted = Wanted(top, per_relation, threshold, min_probability, per_query, candidates, domain)  # type: ignore[arg-type]
+        wanted = Wanted(
+            int(top) if top is not None and re.fullmatch(r"-?\d+", top) else top,  # type: ignore[arg-type]
+            per_relation,
+            threshold,
+            min_probability,
+            per_query,
+            candidates,  # type: ignore[arg-type]
+            domain,  # type: ignore[arg-type]
+            second_values,
+            unlinked,
+            missing,
+        )
     suffix = format_of(output)
     if suffix == ".nt" and not is_iri(base):
         raise OptionError(f"--base must be an IRI such as https://example.org/ or {BASE}, got {base!r}.")
@@ -75,13 +119,19 @@ def complete(
         except KeyboardInterrupt:
             print_message(f"What was found is kept in {plain(str(parts.folder))}: go on with --resume.")
             raise
-        count = _write_result(completion, parts, output, writer(output, opened.dataset.prefixes, base))
+        summary = _write_result(completion, parts, output, writer(output, opened.dataset.prefixes, base))
         parts.remove()
-    print_message(f"{spell_count(count, 'new fact')}. Saved to {plain(str(output))}")
+    for fact in summary.best:
+        _print_fact(fact)
+    print_message(f"{spell_count(summary.size, 'new fact')}. Saved to {plain(str(output))}")
+    if summary.expected is not None:
+        print_message(_spell_expected(summary.expected, summary.size, wanted.missing))
 
 
 def _complete_all(completion: Completion, parts: Parts) -> None:
-    sizes = {relation: len(completion.queries(relation)) for relation in completion.relations}
+    asked = {relation: completion.asked(relation) for relation in completion.relations}
+    sizes = {relation: len(one.heads) for relation, one in asked.items()}
+    _print_who_is_not_asked([one for one in asked.values() if one.one_valued])
     with progress_bar("completing", sum(sizes.values())) as advance:
         for relation, size in sizes.items():
             if not parts.has(relation):
@@ -100,22 +150,68 @@ def _identity(model: Path, opened: ModelOnGraph, completion: Completion) -> dict
     return {"model": digest.hexdigest(), "data": opened.dataset.sha256, "relation": names, **options}
 
 
-def _write_result(completion: Completion, parts: Parts, output: Path, write: Writer) -> int:
+class Summary(NamedTuple):
+    """What was written: how many facts, the best of them, and how many are expected to be true."""
+
+    size: int
+    best: list[NewFact]
+    expected: Expected | None
+
+
+def _write_result(completion: Completion, parts: Parts, output: Path, write: Writer) -> Summary:
     """Put the parts together, whole or not at all."""
-    top, counts = completion.wanted.top, []
+    most, counts, true_facts = completion.wanted.most_of_all, [], TrueFacts()
+    best = completion.nothing()
 
     def frames() -> Iterator[pl.DataFrame]:
+        nonlocal best
         kept = completion.nothing()
         for relation in completion.relations:
             part = parts.read(relation)
-            if top is not None:
-                kept = best_facts(pl.concat([kept, part]), top)
+            if most is not None:
+                kept = best_facts(pl.concat([kept, part]), most)
                 continue
             counts.append(len(part))
-            yield part
+            true_facts.add(part)
+            best = best_facts(pl.concat([best, part]), SHOWN)
+            yield written(part)
         counts.append(len(kept))
-        yield kept
+        true_facts.add(kept)
+        best = best_facts(pl.concat([best, kept]), SHOWN)
+        yield written(kept)
 
     with write_beside(output) as temporary:
         write(frames(), temporary, output)
-    return sum(counts)
+    return Summary(sum(counts), list(name_facts(best)), true_facts.expected)
+
+
+def _print_who_is_not_asked(one_valued: list[Asked]) -> None:
+    if one_valued:
+        skipped, asked = sum(one.with_value for one in one_valued), sum(len(one.heads) for one in one_valued)
+        print_message(
+            f"{spell_count(len(one_valued), 'one-valued relation')}: {skipped:,} heads have theirs and are skipped, "
+            f"{asked:,} of their kind that lack it are asked."
+        )
+
+
+def _print_fact(fact: NewFact) -> None:
+    """Print a fact and its number, and below it the rule and the path, if there are any."""
+    figure = number(fact.score) if fact.probability is None else percent(fact.probability)
+    typer.echo(f"{figure:>6}  {visible(f'{fact.head}  {fact.relation}  {fact.tail}')}")
+    if fact.rule:
+        typer.echo(f"        {visible(fact.rule)}")
+        typer.echo(f"        {visible(STEP.join(fact.path))}")
+
+
+def _spell_expected(expected: Expected, count: int, missing: float) -> str:
+    """Say how many facts are expected to be true.
+
+    >>> print(_spell_expected(Expected(812.3, 780.2, 840.9, 1000), 1200, 0.1))
+    About 812 (780 to 841) of the 1,000 with a probability are expected to be true, if the graph lacks 10% of the facts.
+    """
+    of = f"{expected.of:,}" if expected.of == count else f"the {expected.of:,} with a probability"
+    low, high = math.floor(expected.low), math.ceil(expected.high)
+    return (
+        f"About {expected.mean:,.0f} ({low:,} to {high:,}) of {of} are expected to be true, "
+        f"if the graph lacks {missing:.0%} of the facts."
+    )

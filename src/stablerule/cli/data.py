@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
+MOST_NAMES = 8  # of relations of one kind
 COLOURS = {"serious": "red", "warning": "yellow", "note": "cyan"}
 
 
@@ -115,6 +116,12 @@ def _print_finding(finding: Finding) -> None:
     print_line(f"  what to do:  {plain(finding.advice)}")
 
 
+def _some_names(names: list[str]) -> str:
+    """Count the names, and list the first of them."""
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return plain(f"{len(names):,}: {', '.join(names[:MOST_NAMES])}{more}")
+
+
 def _verdict(findings: list[Finding]) -> str:
     if any(finding.severity == "serious" for finding in findings):
         return "\n[red]Serious:[/red] a test result on this data would be wrong."
@@ -136,6 +143,9 @@ def _print_description(description: Description) -> None:
     if reach:
         within = ", ".join(f"{share:.1%} within {steps}" for steps, share in reach.within.items())
         rows.add_row(f"{reach.split} pairs linked", f"{within} steps")
+    for kind, names in vars(description.kinds).items():
+        if names:
+            rows.add_row(f"{kind.replace('_', '-')} relations", _some_names(names))
     rows.add_row("memory of the graph", size(description.graph_bytes))
     print_line(f"[bold]{plain(description.name)}[/bold]")
     console.print(rows)

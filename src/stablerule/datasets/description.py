@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stablerule.graph.behaviour import find_behaviour
 from stablerule.paths import count_pairs_within
 from stablerule.progress import progress_bar
 
@@ -35,6 +36,19 @@ class Reach:
 
 
 @dataclass(frozen=True)
+class RelationKinds:
+    """The names of the relations that behave in some way in the training graph; `~r` is the inverse of r.
+
+    one_valued: a head has one tail, and for `~r` a tail has one head. one_to_one: both. symmetric: most facts stand in
+    the graph the other way round as well.
+    """
+
+    one_valued: list[str]
+    one_to_one: list[str]
+    symmetric: list[str]
+
+
+@dataclass(frozen=True)
 class Description:
     """See `describe`."""
 
@@ -44,6 +58,7 @@ class Description:
     facts: dict[str, int]
     degrees: Degrees
     frequent_relations: list[tuple[str, int]]
+    kinds: RelationKinds
     reach: Reach | None
     graph_bytes: int
     sha256: str
@@ -77,9 +92,20 @@ def describe(dataset: Dataset, *, relations: int = 10) -> Description:
             without_facts=int((degrees == 0).sum()),
         ),
         frequent_relations=[(vocabulary.relation_name(r), int(counts[r])) for r in frequent],
+        kinds=_name_relation_kinds(dataset),
         reach=_measure_dataset_reach(dataset),
         graph_bytes=graph.nbytes,
         sha256=dataset.sha256,
+    )
+
+
+def _name_relation_kinds(dataset: Dataset) -> RelationKinds:
+    found, name = find_behaviour(dataset.graph), dataset.vocabulary.relation_name
+    return RelationKinds(
+        *(
+            [name(r) for r in np.flatnonzero(kind).tolist()]
+            for kind in (found.one_valued, found.one_to_one, found.symmetric)
+        )
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from stablerule.errors import InputError
+from stablerule.graph.kinds import EntityKinds
 from stablerule.graph.steps import Steps, build_graph_steps
 from stablerule.graph.triples import Ids, Offsets, Packing, Triples, read_only, sort_triples
 
@@ -150,6 +151,11 @@ class Graph:
         heads = np.repeat(np.arange(self.n_entities, dtype=np.int32), self.degrees)
         steps = build_graph_steps(heads, self.edge_relations, self.edge_tails, self.n_entities, 2 * self.n_relations)
         return Steps(*(read_only(array) for array in steps))
+
+    @cached_property
+    def kinds(self) -> EntityKinds:
+        """Which entities are of the kind that has a relation."""
+        return EntityKinds(self)
 
     @property
     def degrees(self) -> Offsets:

@@ -14,7 +14,7 @@ from stablerule.learning.extraction import Candidates, best_of, measure_chains, 
 from stablerule.learning.plan import budget_within, rules_for, walks_for, walks_within
 from stablerule.progress import progress_bar
 from stablerule.reasoning.calibration import calibrate
-from stablerule.reasoning.choosing import CALIBRATING, choose_aggregation, split_valid
+from stablerule.reasoning.choosing import choose_aggregation, split_valid
 from stablerule.reasoning.learned import Learned
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.score import Aggregation
@@ -147,7 +147,7 @@ def measure_named_chains(lesson: Lesson, chains: RuleSet, budget: float | None, 
 
 
 def finish(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) -> Learned:
-    """Choose the aggregation on one part of the validation facts, and calibrate on the other.
+    """Choose the aggregation on one part of the validation facts, and calibrate; the other part checks that.
 
     record: what else `Learned` should hold, such as the course of training.
     """
@@ -174,7 +174,7 @@ def finish(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) -> Learned:
         )
     search = RuleSearcher(encode(choice.aggregation.by), choice.aggregation)
     with progress_bar("calibrating", None):
-        calibration = calibrate(search, calibrating, known, seed=o.seed, share=CALIBRATING)
+        calibration = calibrate(search, lesson.dataset.known, check=calibrating, examples=lesson.examples, seed=o.seed)
     return Learned(rules, choice, calibration, ready=search, **record)
 
 

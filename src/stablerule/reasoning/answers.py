@@ -32,7 +32,7 @@ class Explanation:
     >>> rule = ScoredRule(Rule("sibling_of", ("~parent_of", "parent_of")))
     >>> reason = Explanation(rule, share=0.25, paths=1, groundings=(("Ann", "Eve", "Bob"),))
     >>> print(reason)
-    25%  sibling_of(X, Y) <- parent_of(A, X), parent_of(A, Y)  by Ann - Eve - Bob
+    25% of the score: sibling_of(X, Y) <- parent_of(A, X), parent_of(A, Y)  by Ann - Eve - Bob
     >>> reason.facts[0]
     (('Eve', 'parent_of', 'Ann'), ('Eve', 'parent_of', 'Bob'))
     """
@@ -51,7 +51,7 @@ class Explanation:
     def lines(self) -> list[str]:
         """Say it in a few lines: the rule, then the facts of each grounding."""
         more = self.paths - len(self.groundings)
-        found = [f"{percent(self.share):>4}  {self.rule.rule}"]
+        found = [f"{percent(self.share)} of the score: {self.rule.rule}"]
         found += [f"      {say_facts(facts)}" for facts in self.facts]
         if more > 0:
             found.append(f"      and {spell_count(more, 'other path' if self.groundings else 'path')}")
@@ -74,16 +74,20 @@ class Explanation:
     def __str__(self) -> str:
         """Say it on one line."""
         path = f"  by {' - '.join(self.groundings[0])}" if self.groundings else ""
-        return f"{percent(self.share)}  {self.rule.rule}{path}"
+        return f"{percent(self.share)} of the score: {self.rule.rule}{path}"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An entity and its score, which is no probability; reasons, if they were asked for, the largest share first."""
+    """An entity and its score, which is no probability; reasons, if they were asked for, the largest share first.
+
+    probability: that the source of the graph lists the fact; None for a fact of the graph, and where there is none.
+    """
 
     entity: str
     score: float
     reasons: tuple[Explanation, ...] = ()
+    probability: float | None = None
 
 
 def facts_along(body: Iterable[str], path: Iterable[str]) -> Iterator[Fact]:

@@ -1,298 +1,342 @@
-"""From scores to probabilities: how often a new candidate with such a score is among facts that were held out.
+"""From scores to probabilities: how likely it is that the source of a graph lists a candidate that the graph lacks.
 
-**Who is asked.** A query made from a held-out fact has at least one answer that is true and new; most queries have
-none. To learn from the former how often candidates are right would say too much. So all heads that have some fact of
-the relation are asked, as `complete` does by default: those of calibrating facts, and a sample of the others, each of
-which stands for as many as were left out. Candidates are the best 100 in the range of the relation, known facts left
-out. Nothing is said about heads that have no fact of the relation yet, nor about tails outside of its range.
+**What the number is.** A source, such as an encyclopaedia, lists facts; the graph has some of them and lacks others.
+The probability of a candidate is the share of the candidates like it that are among the facts that the source lists.
+How many it lacks, nobody can read off the graph. So that is assumed: one fact in ten, as many of each relation, at
+random (`missing`). A candidate that is true but that the source would not list counts as wrong.
 
-**What the number is.** The share of such candidates, at such a score, that turn out to be facts of valid. Only a part
-of valid, the one that chose nothing else, can be counted; each fact of it stands for the others too, so that a model
-with 15% of valid to calibrate on counts each as 1 / 0.15. A candidate that is true but stands in no file counts as
-false, and so does one that is only in test. Where only the facts of the graph are left out, as here, that is a lower
-bound of the share that is true. Where valid and test are left out as well, many of the true ones are gone, and it need
-not be one.
+**How it is found.** Facts of the graph are hidden, one at a time, and scored as if the graph lacked them, and as if
+rules had been learned without them: so do missing facts score. For each there is a ninth of a missing one. On the other
+side, heads are asked as `complete` asks them, known facts left out, and their candidates are counted. Among those with
+some score, the share that is right is the number of missing facts with that score over the number of candidates with
+it. A curve that never falls is drawn through these shares, the score on one axis.
 
-**Where there is none.** Curves that do no better than one probability for all, on queries that they were not fitted to,
-say nothing, and are not kept.
+**Which candidates are alike.** Those of one relation whose ends are in the same situation: the head has a fact of the
+relation or has none, and so the tail. Where fewer than `FEWEST_OF_A_RELATION` of the hidden facts are of that sort,
+relations share a curve that behave alike: their scores are made in the same way, and they are one-valued or not from
+either end, symmetric or not. Where even these have fewer than `FEWEST`, all whose scores are made in the same way share
+one; and with fewer still there is none. An end of another kind has no probability (see `situations`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping  # noqa: TC003  # read at run time, by `make_record`
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from stablerule.errors import OptionError
 from stablerule.graph import Graph, Triples
-from stablerule.reasoning.queries import candidate_limits
-from stablerule.reasoning.scoring.score import ELSEWHERE
+from stablerule.graph.behaviour import find_behaviour
+from stablerule.reasoning.curves import Curve, Scored, fit_curve
+from stablerule.reasoning.queries import joined_graph
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.score import AGGREGATIONS
+from stablerule.reasoning.scoring.theory import forget_own_facts
+from stablerule.reasoning.situations import HAVING, LACKING, NOWHERE, OTHER, SITUATIONS, Situations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.rule_searcher import RuleSearcher
+    from stablerule.paths.withheld import ExampleFacts
 
-FEWEST = 30  # calibrating facts among the candidates: with fewer there is no calibration
-FEWEST_OF_A_RELATION = 50  # with fewer, a relation shares the common curve
-BEYOND_CHANCE = 2  # standard errors by which curves must be better than one probability for all
+MISSING = 0.1  # of the facts of the source
+FEWEST = 30  # hidden facts that a curve takes
+FEWEST_OF_A_RELATION = 100  # hidden facts that a curve of one relation takes
+# Facts that are hidden and heads that are asked, of all relations together and of all inverses; of each at least some.
+HIDDEN, ASKED, FEWEST_EACH = (10000, 4000), (10000, 3000), 30
 CANDIDATES = 100  # of each query
-# Queries that are asked, of all relations together and of all inverses: heads of calibrating facts, and others; of each
-# relation at least so many.
-ASKED, OTHERS, FEWEST_ASKED = (1200, 600), (3000, 1000), 3
-STEP = 30  # candidates that one value of a curve is the mean of, at least
+WAYS = 2 * len(AGGREGATIONS)  # in which scores are made, of relations and of inverses
 EDGES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
+EARLIER = "the model was calibrated by an earlier version. Learn it again"
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A curve that never falls: straight lines between points, level beyond the first and the last.
+class Reading(NamedTuple):
+    """Probabilities (n,), NaN where there is none; the standard errors of their curves (n,); the curves (n,), or -1."""
 
-    >>> Curve((0.2, 0.4), (0.1, 0.5)).at(np.array([0.0, 0.3, 0.9]))
-    array([0.1, 0.3, 0.5])
-    """
-
-    scores: tuple[float, ...]
-    probabilities: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        rising = all(np.all(np.diff(values) >= 0) for values in (self.scores, (0, *self.probabilities, 1)))
-        if not self.scores or len(self.scores) != len(self.probabilities) or not rising:
-            raise OptionError("this is no curve that rises from 0 to 1 at most")
-
-    def at(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Read the curve at many scores."""
-        x, y = np.asarray(self.scores), np.asarray(self.probabilities)
-        if len(x) == 1:
-            return np.full(np.shape(scores), y[0])
-        asked = np.clip(scores, x[0], x[-1])
-        right = np.clip(np.searchsorted(x, asked, side="right"), 1, len(x) - 1)
-        left = right - 1
-        # By shares of a step, not by its slope, which is infinite where two scores are next to each other.
-        share = (asked - x[left]) / np.where(x[right] > x[left], x[right] - x[left], 1.0)
-        found: NDArray[np.float64] = np.clip(y[left] + share * (y[right] - y[left]), y[left], y[right])
-        return found
+    probabilities: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    curves: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A curve for each relation or inverse that had enough facts, and one for all others, at "*".
+    """Curves, and which of them each relation or inverse reads in each situation, by name; -1 is none.
 
-    None stands for too few facts to say anything. positives, queries: calibrating facts among the candidates, and
-    queries that were asked. reliability: how it does on queries that it was not fitted to, see `judge`.
+    facts: those of the graph. left_out: known facts that were no candidates, those of the graph included. hidden,
+    queries: facts that were hidden, and heads that were asked. reliability: how many facts of valid that chose nothing
+    score as the curves expect, see `judge`; empty without such facts. missing: the share of the source's facts that the
+    graph is assumed to lack. since: known facts that are left out by now, and were not when the curves were made.
 
-    >>> calibration = Calibration({"*": Curve((0.0, 1.0), (0.0, 0.5))})
-    >>> calibration.probability("capital_of", np.array([0.5, 1.0]))
-    array([0.25, 0.5 ])
+    >>> curve = Curve((0.0, 1.0), (0.0, 0.5), (99, 99))
+    >>> calibration = Calibration((curve,), {"capital_of": (0, 0, -1, -1)}, facts=900)
+    >>> calibration.read("capital_of", np.array([0.5, 1.0, 1.0]), np.array([0, 1, 2])).probabilities
+    array([0.25, 0.5 ,  nan])
+    >>> calibration.assuming(missing=0.05).read("capital_of", np.ones(1), np.zeros(1, int)).probabilities.round(2)
+    array([0.24])
     """
 
-    curves: Mapping[str, Curve | None]
-    positives: int = 0
+    curves: tuple[Curve, ...]
+    reads: Mapping[str, tuple[int, ...]]
+    facts: int
+    left_out: int = 0
+    hidden: int = 0
     queries: int = 0
     reliability: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    missing: float = MISSING
+    since: int = 0
 
-    def probability(self, relation: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return (n,) for scores (n,) of a relation or inverse, by name; NaN where there is no curve for it."""
-        curve = self.curves.get(relation, self.curves.get(ELSEWHERE))
-        given = np.asarray(scores, np.float64)
-        return np.full(given.shape, np.nan) if curve is None else curve.at(given)
+    def __post_init__(self) -> None:
+        for name, numbers in self.reads.items():
+            if len(numbers) != len(SITUATIONS) or not all(-1 <= number < len(self.curves) for number in numbers):
+                raise OptionError(f"relation {name!r} reads curves that are not there: {numbers!r}")
+
+    def assuming(self, *, missing: float | None = None, known: int | None = None) -> Calibration:
+        """Return the same for another share of missing facts, or for so many known facts that are left out."""
+        since = self.since if known is None else max(0, known - self.left_out)
+        return replace(self, missing=self.missing if missing is None else missing, since=since)
+
+    def read(self, relation: str, scores: NDArray[np.float64], situations: NDArray[np.integer]) -> Reading:
+        """Return the probabilities of candidates (n,) of one relation or inverse, by name."""
+        own = np.array((*self.reads.get(relation, (-1,) * len(SITUATIONS)), -1), np.int64)
+        which, given = own[np.asarray(situations, np.int64)], np.asarray(scores, np.float64)
+        shares, counts = np.full(given.shape, np.nan), np.ones(given.shape)
+        for number in np.unique(which[which >= 0]).tolist():
+            here = which == number
+            shares[here], counts[here] = self.curves[number].at(given[here]), self.curves[number].counts_at(given[here])
+        # Facts that have become known since were counted as candidates, and are none any more. They score like others.
+        odds = MISSING / (1 - MISSING)
+        gone = np.minimum(shares * self.since / (odds * max(self.facts, 1)), 1)
+        wanted = shares * self.missing / (1 - self.missing) / odds
+        most = (counts + 1) / (counts + 2)  # nothing that was counted is certain
+        found = np.minimum(wanted / np.maximum(1 - gone, 1e-9), most)
+        return Reading(found, found * np.sqrt(2 / np.maximum(counts, 1)), which)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values, from which `make_record` makes the same."""
         return {
-            "positives": self.positives,
+            "facts": self.facts,
+            "left_out": self.left_out,
+            "hidden": self.hidden,
             "queries": self.queries,
             "reliability": dict(self.reliability),
-            "curves": {name: curve and asdict(curve) for name, curve in self.curves.items()},
+            "curves": [{name: list(values) for name, values in vars(curve).items()} for curve in self.curves],
+            "reads": {name: list(numbers) for name, numbers in self.reads.items()},
         }
 
 
 def calibrate(
-    search: RuleSearcher, facts: Triples | None, known: Graph, *, seed: int = 0, share: float = 1.0
+    search: RuleSearcher,
+    known: Graph,
+    *,
+    check: Triples | None = None,
+    examples: ExampleFacts | None = None,
+    seed: int = 0,
 ) -> Calibration | str:
-    """Learn probabilities from facts that chose nothing else; where that can't be done, say why.
+    """Learn probabilities from facts of the graph, each hidden in turn; where that can't be done, say why.
 
-    facts: not in the graph that is searched. known: what is true, `facts` among it or not; it is never a candidate,
-    except for `facts`. share: what `facts` are a random sample of, in part; 1 takes them for all that was held out.
-    Below 1 each stands for the others, and a probability is the share of candidates that would be among all of those.
+    known: what is true, and no candidate. check: facts beside the graph that chose nothing. examples: the facts of the
+    graph that may be hidden; None is all.
     """
-    if facts is None or not len(facts):
-        return "there are no facts to calibrate on: it needs a valid split of at least 200 facts"
-    graph = search.graph
-    held_out = Graph.build(facts, graph.vocabulary)
-    left_out = Graph.build(known.triples.take(~held_out.contains(known.triples)), graph.vocabulary)
-    queries = _sample_queries(graph, held_out, np.random.default_rng([seed, len(facts)]))
-    found = _candidates(search, queries, held_out, left_out)
-    found = found._replace(stand_for=np.where(found.labels, found.stand_for / share, found.stand_for))
-    positives = int(found.labels.sum())
-    if positives < FEWEST:
-        return f"only {positives} of {len(facts):,} calibrating facts are among the candidates; it needs {FEWEST}"
-    pools = _pools(search, found)
-    fitted = {pool: _fit(found.take(pools[found.relations] == pool)) for pool in np.unique(pools).tolist()}
-    predicted = _cross_predict(found, pools, seed)
-    judged = ~np.isnan(predicted)
-    predicted, some = predicted[judged], found.take(judged)
-    reliability = judge(predicted, some.labels, some.stand_for)
-    if not _beats_the_mean(predicted, some):
-        if not len(predicted):
-            return f"{positives} calibrating facts, for relations that score in different ways, are too few to judge it"
-        brier, usual = reliability["brier"], reliability["brier_of_the_mean"]
-        return (
-            f"it shows no skill: on queries that it was not fitted to its Brier score is {brier}, no better (but for "
-            f"chance) than the {usual} of one probability for all"
-        )
-    return Calibration(_by_name(search, pools, fitted), positives, len(queries.heads), reliability)
+    graph, random = search.graph, np.random.default_rng([seed, search.graph.n_facts])
+    known = joined_graph([graph, known], graph) or graph
+    situations = Situations(known)
+    unseen = RuleSearcher(forget_own_facts(search.encoded), search.ways.aggregation)
+    hidden = _hide_facts(unseen, graph if examples is None else examples.facts, situations, random)
+    if len(hidden.scores) < FEWEST:
+        return f"rules lead to only {len(hidden.scores)} of the facts that were hidden to learn from; it takes {FEWEST}"
+    queries = _sample_queries(situations, random)
+    found = _find_candidates(search, queries, known, situations)
+    curves, reads = _fit_curves(_sorts(search), hidden, found)
+    names = map(graph.vocabulary.relation_name, range(2 * graph.n_relations))
+    calibration = Calibration(
+        curves,
+        {name: tuple(row) for name, row in zip(names, reads.tolist(), strict=True)},
+        facts=graph.n_facts,
+        left_out=known.n_facts,
+        hidden=len(hidden.scores),
+        queries=len(queries.heads),
+    )
+    return replace(calibration, reliability=_check(calibration, search, found, check, situations))
+
+
+def read_answers(
+    calibration: Calibration,
+    known: Graph,
+    heads: Ids,
+    relations: Ids,
+    entities: Ids,
+    scores: NDArray[np.float64],
+) -> list[float | None]:
+    """Return the probabilities of n answers: None for a fact that is known, and where there is none."""
+    situations, curves = Situations(known), calibration.assuming(known=known.n_facts)
+    found = np.full(len(heads), np.nan)
+    for relation in np.unique(relations).tolist():
+        here = relations == relation
+        where = situations.of(relation, heads[here], entities[here])
+        name = known.vocabulary.relation_name(relation)
+        found[here] = curves.read(name, scores[here], where).probabilities
+    found[known.contains(Triples(np.stack([heads, relations, entities], axis=1)))] = np.nan
+    return [None if math.isnan(one) else one for one in found.tolist()]
 
 
 class _Queries(NamedTuple):
-    """Queries (n,), for how many each one stands, and the most that one of its relation stands for."""
+    """Queries (n,), and for how many each stands."""
 
     heads: Ids
     relations: Ids
     stand_for: NDArray[np.float64]
-    at_most: NDArray[np.float64]
 
 
-class _Candidates(NamedTuple):
-    """Candidates (n,): the query and its relation, the score, whether it is held out, how many it stands for.
+def _hide_facts(search: RuleSearcher, facts: Graph, situations: Situations, random: np.random.Generator) -> Scored:
+    """Score some facts of each relation and inverse as if they were missing, where a rule leads to them at all."""
+    graph, parts = search.graph, []
+    for relation in range(2 * graph.n_relations):
+        turned = relation >= graph.n_relations
+        heads, tails = facts.facts(relation)
+        n = min(len(heads), _share_out(len(heads), HIDDEN[turned], facts.n_facts))
+        which = random.choice(len(heads), n, replace=False)
+        heads, tails = heads[which], tails[which]
+        own = np.full(n, relation, np.int32)
+        there = len(graph.facts(relation)[0]) * MISSING / (1 - MISSING)
+        parts.append((heads, own, tails, situations.of_hidden(relation, heads, tails), np.full(n, there / max(n, 1))))
+    heads, relations, tails, where, stand_for = (np.concatenate(column) for column in zip(*parts, strict=True))
+    scores = search.score(heads, relations, tails, hidden=True)
+    return Scored(relations, where, scores, stand_for).take((scores != 0) & (where != NOWHERE))
 
-    sizes: what it counts for a step of a curve. Where an other head stands for a hundred, the best twenty candidates
-    may all be of the heads of calibrating facts, by chance: so these count a hundredth each.
-    """
 
-    queries: NDArray[np.int64]
-    relations: Ids
-    scores: NDArray[np.float64]
-    labels: NDArray[np.bool_]
-    stand_for: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-
-    def take(self, which: NDArray[Any]) -> _Candidates:
-        return _Candidates(*(column[which] for column in self))
+def _share_out(size: int, total: int, of_all: int) -> int:
+    """Say how many of a relation with so many facts to take, where `total` are taken of all relations together."""
+    return max(FEWEST_EACH, math.ceil(total * size / max(of_all, 1)))
 
 
-def _sample_queries(graph: Graph, held_out: Graph, random: np.random.Generator) -> _Queries:
-    """Ask heads of calibrating facts, and others; all of them where they are few."""
-    domains = [np.unique(graph.facts(r)[0]) for r in range(2 * graph.n_relations)]
-    asked = [np.isin(domain, held_out.facts(r)[0]) for r, domain in enumerate(domains)]
-    parts = []
-    for most, wanted in ((ASKED, True), (OTHERS, False)):
-        strata = [domain[is_asked == wanted] for domain, is_asked in zip(domains, asked, strict=True)]
-        for relation, heads in enumerate(strata):
-            turned = relation >= graph.n_relations
-            alike = strata[graph.n_relations :] if turned else strata[: graph.n_relations]
-            share = most[turned] / max(1, sum(map(len, alike)))
-            n = min(len(heads), max(FEWEST_ASKED, math.ceil(share * len(heads))))
-            weights = np.full(n, len(heads) / max(n, 1))
+def _sample_queries(situations: Situations, random: np.random.Generator) -> _Queries:
+    """Ask some heads of each relation and inverse: of those with a fact of it, and of those of their kind without."""
+    graph, parts = situations.graph, []
+    for relation in range(2 * graph.n_relations):
+        turned, facts = relation >= graph.n_relations, len(graph.facts(relation)[0])
+        states = situations.states(relation)
+        for state in (LACKING, HAVING):
+            heads = np.flatnonzero(states == state).astype(np.int32)
+            n = min(len(heads), _share_out(facts, ASKED[turned] // 2, graph.n_facts))
             some = random.choice(heads, n, replace=False)
-            parts.append(_Queries(some, np.full(n, relation, np.int32), weights, weights))
-    queries = _Queries(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    largest = np.zeros(len(domains))
-    np.maximum.at(largest, queries.relations, queries.stand_for)
-    return queries._replace(at_most=largest[queries.relations])
+            parts.append(_Queries(some, np.full(n, relation, np.int32), np.full(n, len(heads) / max(n, 1))))
+    return _Queries(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _candidates(search: RuleSearcher, queries: _Queries, held_out: Graph, left_out: Graph) -> _Candidates:
-    limits = candidate_limits("range", search.graph)
-    tails, scores, _ = search.answer(queries.heads, queries.relations, CANDIDATES, left_out, limits)
-    of_query, place = np.nonzero(tails >= 0)
-    asked = queries.heads[of_query], queries.relations[of_query], tails[of_query, place]
-    labels = held_out.contains(Triples(np.stack(asked, axis=1)))
-    stand_for = queries.stand_for[of_query]
-    sizes = stand_for / queries.at_most[of_query]
-    return _Candidates(of_query, queries.relations[of_query], scores[of_query, place], labels, stand_for, sizes)
+def _find_candidates(search: RuleSearcher, queries: _Queries, known: Graph, situations: Situations) -> Scored:
+    graph = search.graph
+
+    def of_kind(relation: int) -> NDArray[np.bool_]:
+        ends: NDArray[np.bool_] = situations.states(graph.inverse(relation)) != OTHER
+        return ends
+
+    tails, scores, _ = search.answer(queries.heads, queries.relations, CANDIDATES, known, of_kind)
+    query, place = np.nonzero(tails >= 0)
+    relations, heads, ends = queries.relations[query], queries.heads[query], tails[query, place]
+    where = np.empty(len(query), np.int8)
+    for relation in np.unique(relations).tolist():
+        here = relations == relation
+        where[here] = situations.of(relation, heads[here], ends[here])
+    return Scored(relations, where, scores[query, place], queries.stand_for[query])
 
 
-def _pools(search: RuleSearcher, found: _Candidates) -> NDArray[np.int64]:
-    """Number, for each relation (2R,), the curve that it reads: its own, or that of all that score as it does."""
-    relations = np.arange(2 * search.graph.n_relations)
-    ways = np.array([search.ways.how(r).kind for r in relations.tolist()], np.int64)
-    counts = np.bincount(found.relations, found.labels, minlength=len(relations))
-    return np.where(counts >= FEWEST_OF_A_RELATION, relations, len(relations) + ways)
+def _sorts(search: RuleSearcher) -> NDArray[np.int64]:
+    """Return (2R, 3): the sorts of a relation or inverse, from its own to that of all whose scores are made alike."""
+    graph, size = search.graph, search.graph.n_relations
+    behaviour, relations = find_behaviour(graph), np.arange(2 * size)
+    way = np.array([search.ways.how(r).kind for r in relations.tolist()], np.int64) * 2 + (relations >= size)
+    one_valued = behaviour.one_valued.astype(np.int64)
+    alike = ((2 * one_valued + np.roll(one_valued, size)) * 2 + np.tile(behaviour.symmetric, 2)) * WAYS + way
+    return np.stack([relations, 2 * size + WAYS + alike, 2 * size + way], axis=1)
 
 
-def _by_name(
-    search: RuleSearcher, pools: NDArray[np.int64], fitted: Mapping[int, Curve | None]
-) -> dict[str, Curve | None]:
-    """Name the curves; what most relations read stands at "*"."""
-    usual = int(np.bincount(pools).argmax())
-    names = map(search.graph.vocabulary.relation_name, range(len(pools)))
-    own = {name: fitted[pool] for name, pool in zip(names, pools.tolist(), strict=True) if pool != usual}
-    return {ELSEWHERE: fitted[usual], **own}
+def _fit_curves(sorts: NDArray[np.int64], hidden: Scored, found: Scored) -> tuple[tuple[Curve, ...], NDArray[np.int64]]:
+    """Fit the curves, and number the one that each relation reads (2R, situations): the first with enough facts."""
+    curves: list[Curve] = []
+    number_of: dict[tuple[int, int], int] = {}
+    reads = np.full((len(sorts), len(SITUATIONS)), -1, np.int64)
+    for where in range(len(SITUATIONS)):
+        of_hidden, of_found = hidden.situations == where, found.situations == where
+        for level in (0, 1, 2):
+            own = sorts[:, level]
+            counts = np.bincount(own[hidden.relations[of_hidden]], minlength=int(sorts.max()) + 1)
+            enough = counts >= (FEWEST_OF_A_RELATION if level == 0 else FEWEST)
+            for relation in np.flatnonzero((reads[:, where] < 0) & enough[own]).tolist():
+                key = (int(own[relation]), where)
+                if key not in number_of:
+                    members = own == own[relation]
+                    curve = fit_curve(
+                        hidden.take(of_hidden & members[hidden.relations]),
+                        found.take(of_found & members[found.relations]),
+                    )
+                    number_of[key] = -1 if curve is None else len(curves)
+                    curves += [] if curve is None else [curve]
+                reads[relation, where] = number_of[key]
+    return tuple(curves), reads
 
 
-def _fit(some: _Candidates) -> Curve | None:
-    """Isotonic regression of the label on the score, over steps of several candidates; None for too few of them."""
-    from scipy.optimize import isotonic_regression  # noqa: PLC0415  # takes a moment to import
-
-    if int(some.labels.sum()) < FEWEST // 2:  # half: a curve is also fitted to each half, to judge it by the other
-        return None
-    order = np.argsort(-some.scores, kind="stable")
-    scores, labels, weights = some.scores[order], some.labels[order], some.stand_for[order]
-    # Equal scores have one probability. Alone, the few best candidates would have whatever chance gave them.
-    first = np.concatenate([[True], scores[1:] != scores[:-1]])
-    before = np.cumsum(some.sizes[order]) - some.sizes[order]
-    step = np.maximum.accumulate(np.where(first, before // STEP, 0))
-    starts = np.flatnonzero(np.diff(step, prepend=-1))
-    total = np.add.reduceat(weights, starts)
-    share = np.add.reduceat(weights * labels, starts) / total
-    highest, lowest = scores[starts], scores[np.append(starts[1:], len(scores)) - 1]
-    values = np.clip(isotonic_regression(share, weights=total, increasing=False).x, 0, 1)[::-1]
-    # Only where a level begins and ends; from the lowest score to the highest.
-    new = np.flatnonzero(np.diff(values, prepend=-1))
-    begin, end = lowest[::-1][new], highest[::-1][np.append(new[1:], len(values)) - 1]
-    points = np.stack([begin, end], axis=1).ravel()
-    kept = np.append(True, np.diff(points) > 0)
-    return Curve(tuple(points[kept].tolist()), tuple(np.repeat(values[new], 2)[kept].tolist()))
+def _check(
+    calibration: Calibration, search: RuleSearcher, found: Scored, check: Triples | None, situations: Situations
+) -> dict[str, Any]:
+    """Compare with facts that nothing was learned from, as many for each as if they were the missing ones."""
+    if check is None or len(check) < FEWEST:
+        return {}
+    graph = search.graph
+    scores = search.score(check.heads, check.relations, check.tails)
+    where = np.full(len(check), NOWHERE, np.int8)
+    for relation in np.unique(check.relations).tolist():
+        here = check.relations == relation
+        where[here] = situations.of_hidden(relation, check.heads[here], check.tails[here])
+    stand_for = np.full(len(check), graph.n_facts * MISSING / (1 - MISSING) / len(check))
+    held_out = Scored(check.relations, where, scores, stand_for).take(scores != 0)
+    of_relations = found.take(found.relations < graph.n_relations)
+    predicted, of_held_out = (_predict(calibration, some, graph) for some in (of_relations, held_out))
+    return judge(predicted, of_held_out, of_relations.stand_for, held_out.stand_for)
 
 
-def _cross_predict(found: _Candidates, pools: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
-    """Predict each half of the queries by curves of the other half (n,); NaN where that has too few facts."""
-    half = np.random.default_rng(seed).integers(2, size=int(found.queries.max()) + 1)[found.queries]
-    predicted = np.full(len(found.scores), np.nan)
-    for pool in np.unique(pools).tolist():
-        here = pools[found.relations] == pool
-        for one in (0, 1):
-            curve, others = _fit(found.take(here & (half == one))), here & (half != one)
-            if curve is not None:
-                predicted[others] = curve.at(found.scores[others])
+def _predict(calibration: Calibration, some: Scored, graph: Graph) -> NDArray[np.float64]:
+    predicted = np.full(len(some.scores), np.nan)
+    for relation in np.unique(some.relations).tolist():
+        here = some.relations == relation
+        name = graph.vocabulary.relation_name(relation)
+        predicted[here] = calibration.read(name, some.scores[here], some.situations[here]).probabilities
     return predicted
 
 
-def _beats_the_mean(predicted: NDArray[np.float64], some: _Candidates) -> bool:
-    """Whether the squared error is below that of the same probability for all by more than chance, over queries."""
-    if not len(predicted):
-        return False
-    mean = np.average(some.labels, weights=some.stand_for)
-    gain = some.stand_for * ((mean - some.labels) ** 2 - (predicted - some.labels) ** 2)
-    of_query = np.bincount(some.queries, gain)
-    return bool(of_query.sum() > BEYOND_CHANCE * np.sqrt((of_query**2).sum()))
-
-
 def judge(
-    predicted: NDArray[np.float64], labels: NDArray[np.bool_], weights: NDArray[np.float64] | None = None
+    predicted: NDArray[np.float64],
+    of_true: NDArray[np.float64],
+    stand_for: NDArray[np.float64] | None = None,
+    true_stand_for: NDArray[np.float64] | None = None,
+    *,
+    least: float = 0.0,
 ) -> dict[str, Any]:
-    """Hold probabilities (n,) against what came true.
+    """Hold the probabilities of all candidates (n,) against those of the true ones (m,); NaN is left out.
 
-    `bins` of the predicted probability with n, its mean, and the share observed; `brier`, the mean squared error,
-    beside that of the same probability for all; `ece`, the mean distance of predicted and observed over bins.
+    `bins` of the predicted probability with n, its mean, and the share observed; `ece`, the mean distance of predicted
+    and observed over bins, of candidates whose probability is at least so high.
 
-    >>> judge(np.array([0.05, 0.05, 0.75, 0.75]), np.array([False, False, True, False]))["ece"]
+    >>> judge(np.array([0.05, 0.05, 0.75, 0.75]), np.array([0.75]))["ece"]
     0.15
     """
-    n = np.ones(len(predicted)) if weights is None else weights
-    if not len(predicted):
-        return {"n": 0, "brier": None, "brier_of_the_mean": None, "ece": None, "bins": []}
-    place = np.clip(np.searchsorted(EDGES, predicted, side="right") - 1, 0, len(EDGES) - 2)
-    total, bins, away = float(n.sum()), [], 0.0
-    for i in np.unique(place).tolist():
-        here = place == i
-        size = float(n[here].sum())
-        mean, observed = float(predicted[here] @ n[here]) / size, float(labels[here] @ n[here]) / size
+    weights, true_weights = (
+        np.ones(len(values)) if given is None else given
+        for values, given in ((predicted, stand_for), (of_true, true_stand_for))
+    )
+    edges = np.array(EDGES)
+    place, true_place = (
+        np.searchsorted(edges, v, side="right").clip(1, len(edges) - 1) - 1 for v in (predicted, of_true)
+    )
+    there, true_there = predicted >= least, of_true >= least
+    bins, away, total = [], 0.0, float(weights[there].sum())
+    for i in np.unique(place[there]).tolist():
+        here, right = there & (place == i), true_there & (true_place == i)
+        size = float(weights[here].sum())
+        mean, observed = float(predicted[here] @ weights[here]) / size, float(true_weights[right].sum()) / size
         away += size * abs(mean - observed) / total
         bins.append(
             {
@@ -303,16 +347,4 @@ def judge(
                 "observed": round(observed, 6),
             }
         )
-    share = float(labels @ n) / total
-    return {
-        "n": round(total),
-        "brier": _four_digits(float((predicted - labels) ** 2 @ n) / total),
-        "brier_of_the_mean": _four_digits(share * (1 - share)),
-        "ece": round(away, 6),
-        "bins": bins,
-    }
-
-
-def _four_digits(number: float) -> float:
-    """Round, but not what is small to nothing: where few candidates come true, a Brier score is small."""
-    return float(f"{number:.4g}")
+    return {"n": round(total), "ece": round(away, 6) if bins else None, "bins": bins}

@@ -2,87 +2,41 @@
 
 Each fact is given once, as (head, relation, tail), with its score, the best rule behind it and one path by name. The
 work goes relation by relation, and no more is kept in memory than the new facts of one.
+
+**Who is asked.** The heads of a relation, and the entities of their kind that have no fact of it (see `graph.kinds`).
+Where a relation is one-valued (see `graph.behaviour`), a head that has its value has no other: only those that lack it
+are asked. Where its inverse is, as a capital has one country, only the tails that lack a head are candidates.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
 
 from stablerule.errors import OptionError, closest
-from stablerule.graph import INVERSE
-from stablerule.reasoning.calibration import Calibration
-from stablerule.reasoning.queries import candidate_limits, check_at_least_one, joined_graph, known_graphs
+from stablerule.graph import INVERSE, Graph, Triples
+from stablerule.graph.behaviour import Z, find_behaviour
+from stablerule.reasoning.calibration import Calibration, Reading
+from stablerule.reasoning.queries import joined_graph, known_graphs
 from stablerule.reasoning.scoring.explain import first_rules
+from stablerule.reasoning.situations import HAVING, LACKING, OTHER, Situations
+from stablerule.reasoning.wanted import Wanted, WantedOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.searcher import Searcher
 
 BLOCK = 8192  # queries that are asked before what is not wanted is left out
+PROBABLE = ("probability", "error", "curve")
 ORDER = ("score", "relation", "head", "tail")
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which new facts are wanted.
-
-    top, per_relation: at most so many, of all relations together and of each; None is all of them.
-    threshold: the least score; None is none at all, since scores of some methods lie below 0.
-    min_probability: the least probability, for models that are calibrated.
-    per_query: answers to one query (head, relation, ?), the best ones.
-    candidates: "range" admits only tails that stand there in some fact of the relation, "all" any entity.
-    domain: "observed" asks the heads that have some fact of the relation already, "all" every entity.
-    """
-
-    top: int | None = None
-    per_relation: int | None = None
-    threshold: float | None = None
-    min_probability: float | None = None
-    per_query: int = 10
-    candidates: Literal["range", "all"] = "range"
-    domain: Literal["observed", "all"] = "observed"
-
-    def __post_init__(self) -> None:
-        for name in ("top", "per_relation", "per_query"):
-            value = getattr(self, name)
-            if value is None and name != "per_query":
-                continue
-            check_at_least_one(name, value)
-        for name, most in (("threshold", math.inf), ("min_probability", 1)):
-            value = getattr(self, name)
-            if value is not None and not (_is_number(value) and 0 <= value <= most and value < math.inf):
-                must = "a number of at least 0" if most > 1 else "a number between 0 and 1"
-                raise OptionError(f"Argument {name!r} must be {must}, got {value!r}.")
-        for name, choices in (("candidates", ("range", "all")), ("domain", ("observed", "all"))):
-            if getattr(self, name) not in choices:
-                raise OptionError(f"Argument {name!r} must be {' or '.join(choices)}, got {getattr(self, name)!r}.")
-
-    @property
-    def most(self) -> int | None:
-        """How many of one relation can be among the result."""
-        return min((n for n in (self.top, self.per_relation) if n is not None), default=None)
-
-
-class WantedOptions(TypedDict, total=False):
-    """The arguments of `Wanted`, by name."""
-
-    top: int | None
-    per_relation: int | None
-    threshold: float | None
-    min_probability: float | None
-    per_query: int
-    candidates: Literal["range", "all"]
-    domain: Literal["observed", "all"]
 
 
 @dataclass(frozen=True)
@@ -117,7 +71,7 @@ def complete(
     calibration: Calibration | str | None = None,
     **options: Unpack[WantedOptions],
 ) -> Iterator[NewFact]:
-    """Yield new facts: with `top` the best of all, else relation by relation, the best of each first.
+    """Yield new facts, the best 1,000 of all first; without a limit relation by relation, the best of each first.
 
     known: graphs whose facts are not new; those of the graph that is searched never are. relations: by name; None is
     all. calibration: a text says why there is none. The other arguments are those of `Wanted`. Facts stand by
@@ -139,20 +93,34 @@ def complete(
 
 
 def _new_facts(completion: Completion) -> Iterator[NewFact]:
-    if completion.wanted.top is None:
+    most = completion.wanted.most_of_all
+    if most is None:
         for relation in completion.relations:
-            yield from _named(completion.of(relation))
+            yield from name_facts(completion.of(relation))
         return
     kept = completion.nothing()
     for relation in completion.relations:
-        kept = best_facts(pl.concat([kept, completion.of(relation)]), completion.wanted.top)
-    yield from _named(kept)
+        kept = best_facts(pl.concat([kept, completion.of(relation)]), most)
+    yield from name_facts(kept)
+
+
+class Asked(NamedTuple):
+    """Whom a relation asks, and for what: heads, and the tails that may be answers (E,).
+
+    one_valued: whether heads have one value, and are asked only if they lack it. with_value: those that are skipped.
+    """
+
+    heads: Ids
+    tails: NDArray[np.bool_]
+    one_valued: bool
+    with_value: int
 
 
 class Completion:
     """All that is needed to find the new facts of one relation after the other, as frames.
 
-    Their columns are head, relation, tail, score, probability (only with a calibration), and with rules rule, path.
+    Their columns are head, relation, tail, score, with a calibration probability, error and curve (see `Reading`), and
+    with rules rule and path.
     """
 
     def __init__(
@@ -165,58 +133,66 @@ class Completion:
         calibration: Calibration | str | None = None,
     ) -> None:
         self.search, self.graph, self.wanted = search, search.graph, wanted
-        self.calibration = calibration if isinstance(calibration, Calibration) else None
         self.relations = _relation_ids(relations, self.graph)
         _check_bounds(wanted, search, self.relations, calibration)
-        self._limits = candidate_limits(wanted.candidates, self.graph)
-        self._known = joined_graph([self.graph, *known_graphs(known)], self.graph)
+        self._known = joined_graph([self.graph, *known_graphs(known)], self.graph) or self.graph
+        self.calibration = None
+        if isinstance(calibration, Calibration):
+            self.calibration = calibration.assuming(missing=wanted.missing, known=self._known.n_facts)
+        self._behaviour, self._situations = find_behaviour(self.graph), Situations(self._known)
+        self._linked = _list_pairs(self._known) if wanted.unlinked else None
 
-    def queries(self, relation: int) -> Ids:
-        """Return the heads to ask."""
-        if self.wanted.domain == "all":
-            return np.arange(self.graph.n_entities, dtype=np.int32)
-        return np.unique(self.graph.facts(relation)[0])
+    def asked(self, relation: int) -> Asked:
+        """Say which heads a relation asks, and which tails may answer."""
+        wanted, back = self.wanted, self.graph.inverse(relation)
+        states, ends = self._situations.states(relation), self._situations.states(back)
+        one_value, one_head = self._behaviour.one_valued[[relation, back]] & (not wanted.second_values)
+        chosen = {"all": states >= OTHER, "kind": states >= LACKING, "observed": states == HAVING}[wanted.domain]
+        with_value = chosen & (states == HAVING) if one_value else np.zeros(len(states), bool)
+        tails = ends == HAVING if wanted.candidates == "range" else np.ones(len(ends), bool)
+        taken = tails & (ends == HAVING) if one_head else np.zeros(len(ends), bool)
+        if one_head and wanted.candidates == "range":
+            tails |= ends == LACKING
+        heads = np.flatnonzero(chosen & ~with_value).astype(np.int32)
+        return Asked(heads, tails & ~taken, bool(one_value), int(with_value.sum()))
 
     def of(self, relation: int) -> pl.DataFrame:
         """Return the new facts of one relation, the best first."""
-        found = _Found.nothing()
-        heads, size = self.queries(relation), self.search.at_once(self.wanted.per_query, BLOCK)
-        for start in range(0, len(heads), size):
-            found = _Found.join(found, self._ask(relation, heads[start : start + size])).best(self.wanted.most)
+        found, asked = _Found.nothing(), self.asked(relation)
+        size = self.search.at_once(self.wanted.per_query, BLOCK)
+        for start in range(0, len(asked.heads), size):
+            block = asked.heads[start : start + size]
+            found = _Found.join(found, self._ask(relation, block, asked.tails)).best(self.wanted.most)
         return self._frame(relation, found.best(None))
 
     def nothing(self) -> pl.DataFrame:
         """Return no facts, in the same columns."""
         return self._frame(0, _Found.nothing()).clear()
 
-    def _ask(self, relation: int, heads: Ids) -> _Found:
+    def _ask(self, relation: int, heads: Ids, admitted: NDArray[np.bool_]) -> _Found:
         """Ask some heads, and keep what is good enough."""
         wanted, asked = self.wanted, np.full(len(heads), relation, np.int32)
+        known = self._known if self._linked is None else _without_linked(self._linked, heads, relation, self.graph)
         tails, scores, reasons = self.search.answer(
-            heads, asked, wanted.per_query, self._known, self._limits, reasons=1
+            heads, asked, wanted.per_query, known, lambda _: admitted, reasons=1
         )
         rules = np.full(tails.size, -1, np.int32) if reasons is None else first_rules(reasons)
         least = -math.inf if wanted.threshold is None else wanted.threshold
         query, place = np.nonzero((tails >= 0) & (scores >= least))
-        found = _Found(
-            heads[query],
-            tails[query, place],
-            scores[query, place],
-            np.full(len(query), np.nan),
-            rules.reshape(tails.shape)[query, place],
-        )
-        if self.calibration is not None:
-            found = found._replace(probabilities=self._probabilities(relation, found, self.calibration))
+        found_heads, found_tails, found_scores = heads[query], tails[query, place], scores[query, place]
+        reading = self._read(relation, found_heads, found_tails, found_scores)
+        found = _Found(found_heads, found_tails, found_scores, *reading, rules.reshape(tails.shape)[query, place])
         if wanted.min_probability is not None:
             found = found.take(found.probabilities >= wanted.min_probability)
         return found
 
-    def _probabilities(self, relation: int, found: _Found, calibration: Calibration) -> NDArray[np.float64]:
-        """Read the curves; they say nothing about heads and tails outside of what the relation links in the graph."""
+    def _read(self, relation: int, heads: Ids, tails: Ids, scores: NDArray[np.float64]) -> Reading:
+        """Read the probabilities, if there are any."""
+        if self.calibration is None:
+            nothing = np.full(len(heads), np.nan)
+            return Reading(nothing, nothing, np.full(len(heads), -1))
         name = self.graph.vocabulary.relation_name(relation)
-        heads, tails = self.graph.facts(relation)
-        usual = np.isin(found.heads, heads) & np.isin(found.tails, tails)
-        return np.where(usual, calibration.probability(name, found.scores), np.nan)
+        return self.calibration.read(name, scores, self._situations.of(relation, heads, tails))
 
     def _frame(self, relation: int, found: _Found) -> pl.DataFrame:
         words = self.graph.vocabulary
@@ -226,11 +202,18 @@ class Completion:
             "tail": words.entities.names_of(found.tails),
             "score": pl.Series(found.scores, dtype=pl.Float64),
             "probability": pl.Series(found.probabilities, dtype=pl.Float64).fill_nan(None),
+            "error": pl.Series(found.errors, dtype=pl.Float64).fill_nan(None),
+            "curve": pl.Series(found.curves, dtype=pl.Int64),
         }
         columns |= self.search.tabulate_reasons(relation, found.heads, found.tails, found.rules)
         if self.calibration is None:
-            del columns["probability"]
+            columns = {name: column for name, column in columns.items() if name not in PROBABLE}
         return pl.DataFrame({name: series.alias(name) for name, series in columns.items()})
+
+
+def written(frame: pl.DataFrame) -> pl.DataFrame:
+    """Leave out the columns that only serve to add up."""
+    return frame.drop(PROBABLE[1:], strict=False)
 
 
 def best_facts(frame: pl.DataFrame, top: int) -> pl.DataFrame:
@@ -240,6 +223,54 @@ def best_facts(frame: pl.DataFrame, top: int) -> pl.DataFrame:
     return frame.sort(keys, descending=down, nulls_last=True).head(top)
 
 
+class Expected(NamedTuple):
+    """How many of some new facts are expected to be true, a 95% interval, and of how many that is known."""
+
+    mean: float
+    low: float
+    high: float
+    of: int
+
+
+class TrueFacts:
+    """Adds up how many of some new facts are expected to be true, frame by frame.
+
+    Each fact is true or not, and what the curves say has an error of its own, which all facts of one curve share. That
+    the graph lacks the share of facts that is assumed is taken for granted.
+
+    >>> counter = TrueFacts()
+    >>> counter.add(pl.DataFrame({"probability": [0.5] * 100, "error": [0.05] * 100, "curve": [0] * 100}))
+    >>> [round(number) for number in counter.expected]
+    [50, 36, 64, 100]
+    """
+
+    def __init__(self) -> None:
+        self._sums: pl.DataFrame | None = None
+
+    def add(self, facts: pl.DataFrame) -> None:
+        """Count some new facts; those without a probability are left out."""
+        if "probability" not in facts.columns:
+            return
+        p = pl.col("probability")
+        sums = (
+            facts.filter(p.is_not_null())
+            .group_by("curve")
+            .agg(pl.len().alias("n"), p.sum(), (p * (1 - p)).sum().alias("variance"), pl.col("error").sum())
+        )
+        joined = sums if self._sums is None else pl.concat([self._sums, sums])
+        self._sums = joined.group_by("curve").agg(pl.all().sum())
+
+    @property
+    def expected(self) -> Expected | None:
+        """The sum so far; None where no fact has a probability."""
+        if self._sums is None or not len(self._sums):
+            return None
+        n, mean = int(self._sums["n"].sum()), float(self._sums["probability"].sum())
+        shared = self._sums["error"].to_numpy()
+        spread = Z * math.sqrt(float(self._sums["variance"].sum()) + float(shared @ shared))
+        return Expected(mean, max(0.0, mean - spread), min(float(n), mean + spread), n)
+
+
 class _Found(NamedTuple):
     """New facts of one relation as columns (n,); an unknown probability is NaN, and a rule of -1 is none."""
 
@@ -247,12 +278,14 @@ class _Found(NamedTuple):
     tails: Ids
     scores: NDArray[np.float64]
     probabilities: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    curves: NDArray[np.int64]
     rules: Ids
 
     @classmethod
     def nothing(cls) -> _Found:
         none = np.empty(0, np.int32)
-        return cls(none, none, np.empty(0), np.empty(0), none)
+        return cls(none, none, np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64), none)
 
     @classmethod
     def join(cls, *parts: _Found) -> _Found:
@@ -268,10 +301,28 @@ class _Found(NamedTuple):
         return self.take(np.lexsort((self.tails, self.heads, -self.scores, by_probability))[:most])
 
 
-def _named(frame: pl.DataFrame) -> Iterator[NewFact]:
-    for row in frame.iter_rows(named=True):
+def name_facts(frame: pl.DataFrame) -> Iterator[NewFact]:
+    """Yield the facts of a frame."""
+    for row in written(frame).iter_rows(named=True):
         reason = {"rule": row.get("rule") or "", "path": tuple(row.get("path") or ())}
         yield NewFact(**{"probability": None, **row, **reason})
+
+
+def _list_pairs(graph: Graph) -> Graph:
+    """Return a graph with one relation, which links what any fact of the other links, in both directions."""
+    heads, tails = (
+        np.concatenate([graph.fact_heads, graph.fact_tails]),
+        np.concatenate([graph.fact_tails, graph.fact_heads]),
+    )
+    rows = np.stack([heads, np.zeros_like(heads), tails], axis=1)
+    return Graph.build(Triples(rows), graph.vocabulary)
+
+
+def _without_linked(linked: Graph, heads: Ids, relation: int, graph: Graph) -> Graph:
+    """Return facts of a relation from some heads to all that is linked to them."""
+    inside = np.isin(linked.fact_heads, heads)
+    rows = np.stack([linked.fact_heads, np.full_like(linked.fact_heads, relation), linked.fact_tails], axis=1)
+    return Graph.build(Triples(rows[inside]), graph.vocabulary)
 
 
 def _relation_ids(names: Iterable[str] | None, graph: Graph) -> list[int]:
@@ -302,7 +353,3 @@ def _check_bounds(
         raise OptionError(
             f"Argument 'threshold' must be at most {most:g}, as the scores of this model, got {wanted.threshold}."
         )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -33,6 +33,7 @@ from stablerule.io.saved_graph import (
 )
 from stablerule.io.temporaries import restore_folder
 from stablerule.io.tensors import check_tensors, read_tensors, write_tensors
+from stablerule.reasoning.calibration import EARLIER
 from stablerule.reasoning.learned import Course, Learned, LearnedRecord
 from stablerule.rules import RuleSet
 
@@ -204,7 +205,13 @@ def _read_learned(files: CheckedFolder, about: About) -> Learned:
     found = files.read_json(LEARNED)
     if about.format == 1 and isinstance(found, dict):
         found = _from_first_format(found)
+    if isinstance(found, dict) and _is_earlier_calibration(found.get("calibration")):
+        found["calibration"] = {"none_because": EARLIER}
     return files.make_record(LearnedRecord, found, LEARNED).learned(rules)
+
+
+def _is_earlier_calibration(saved: Any) -> bool:
+    return isinstance(saved, dict) and "curves" in saved and "reads" not in saved
 
 
 def _read_rules(files: CheckedFolder, count: int) -> RuleSet:

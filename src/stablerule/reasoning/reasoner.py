@@ -6,7 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
@@ -15,7 +15,8 @@ import numpy as np
 from stablerule.errors import InputError, OptionError
 from stablerule.graph.html import spell_html_table
 from stablerule.reasoning.answers import Answer, Explanation
-from stablerule.reasoning.completing import WantedOptions, complete
+from stablerule.reasoning.calibration import Calibration, read_answers
+from stablerule.reasoning.completing import complete
 from stablerule.reasoning.learned import Learned, Lesson
 from stablerule.reasoning.lists import Answers, NewFacts, Reasons
 from stablerule.reasoning.model_folder import DataMark, SavedModel
@@ -53,10 +54,10 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from stablerule.graph import Dataset, Graph, Triples, Vocabulary
-    from stablerule.reasoning.calibration import Calibration
     from stablerule.reasoning.ranks import Ranks
     from stablerule.reasoning.scoring.theory import By
     from stablerule.reasoning.searcher import Searcher
+    from stablerule.reasoning.wanted import WantedOptions
 
 
 class Reasoner(ABC):
@@ -171,7 +172,10 @@ class Reasoner(ABC):
         left_out: Graph | None,
         most: int,
     ) -> Iterator[Answers]:
-        words = search.graph.vocabulary
+        words, curves = search.graph.vocabulary, self.calibration_for(search.graph)
+        known = self._known_on(search.graph)
+        if left_out is not None:
+            known = joined_graph([known, left_out], search.graph) or known
         for block in in_blocks(queries, search.at_once(k, BLOCK)):
             heads, relations = encode_queries(block, words)
             found, scores, reasons = search.answer(heads, relations, k, left_out, limits, reasons=most)
@@ -183,7 +187,10 @@ class Reasoner(ABC):
             else:
                 some = take_reasons(reasons, query * found.shape[1] + place)
                 why = search.name_reasons(heads[query], relations[query], entities, some)
-            answers = map(Answer, named, scores[query, place].tolist(), why)
+            likely: Iterable[float | None] = repeat(None)
+            if isinstance(curves, Calibration):
+                likely = read_answers(curves, known, heads[query], relations[query], entities, scores[query, place])
+            answers = map(Answer, named, scores[query, place].tolist(), why, likely)
             for asked, n in zip(block, (found >= 0).sum(1).tolist(), strict=True):
                 yield Answers(islice(answers, n), asked)
 
@@ -209,7 +216,7 @@ class Reasoner(ABC):
         relations: Iterable[str] | None = None,
         **wanted: Unpack[WantedOptions],
     ) -> NewFacts:
-        """Find new facts over the whole graph: with `top` the best of all, else relation by relation, the best first.
+        """Find new facts over the whole graph: the best 1,000 of all, the best first, unless arguments say otherwise.
 
         known: graphs whose facts are not new either; None is the validation and test facts that the model knows, where
             it looks at its own graph. relations: by name; None is all. The others are those of `Wanted`.
@@ -389,8 +396,9 @@ class RuleReasoner(Reasoner):
     """A learner of rules: `fit(graph)` learns them, and how to weigh them; `answer` and `explain` use them.
 
     Validation facts choose how the rules that fired are weighed. Without them, training facts choose, each hidden while
-    it is asked for; and there is no calibration. Facts outside `examples` stay in the graph as path steps but are never
-    used as targets.
+    it is asked for. Facts outside `examples` stay in the graph as path steps but are never used as targets. With
+    `fit(dataset)`, test facts are known to be true: they are not counted as candidates when scores are calibrated, and
+    are used for nothing else.
     """
 
     # How answers are weighed; a learner may offer them as options.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -112,6 +112,35 @@ def encode_rules(rules: RuleSet, graph: Graph, by: By = "confidence") -> Encoded
     )
     rows = np.concatenate([chains.numbers[2], named.numbers[2]]).astype(np.int64)
     return Encoded(graph, rules, theory, rows, np.append(chains.turned, np.zeros(len(named.heads), bool)))
+
+
+def forget_own_facts(encoded: Encoded) -> Encoded:
+    """Return the theory with own weights as if the fact that is asked for had been missing when rules were learned.
+
+    Then a rule has one fact less that supports it, but as many pairs that its body links. It weighs nothing where that
+    is less than every rule of its kind has, chain or with constants: it would not have been found. Scores of a learner
+    are no counts, and stay.
+    """
+    theory, numbers = encoded.theory, encoded.rules.to_frame().select("support", "body_count")
+    if np.array_equal(theory.weights, theory.own_weights):
+        return encoded
+    support, body_count = (numbers[name].to_numpy()[encoded.rows].astype(np.float64) for name in numbers.columns)
+    counted, own = np.isfinite(support) & np.isfinite(body_count), theory.own_weights.copy()
+    is_chain = np.arange(len(own)) < encoded.n_chains
+    for kind in (counted & is_chain, counted & ~is_chain):
+        if not kind.any():
+            continue
+        left = (support[kind] - 1) / (body_count[kind] + PESSIMISM)
+        found = (support[kind] - 1 >= support[kind].min()) & (left >= theory.weights[kind].min())
+        own[kind] = np.where(found, np.minimum(left, own[kind]), 0)
+    levels, places = np.unique(np.concatenate([theory.weights, own]), return_inverse=True)
+    changed = theory._replace(
+        own_weights=own,
+        levels=places[: len(own)].astype(np.int32),
+        own_levels=places[len(own) :].astype(np.int32),
+        level_weights=levels,
+    )
+    return replace(encoded, theory=changed)
 
 
 def no_traits(graph: Graph) -> Traits:

@@ -337,12 +337,12 @@ def measure_written(lesson: Lesson, rules: Written, o: RNNLogic) -> tuple[Writte
 
 
 def calibrate_weights(lesson: Lesson, o: RNNLogic, rules: RuleSet, **record: Any) -> Learned:
-    """Calibrate the sum of weight * paths on all validation facts: none of them has chosen anything."""
+    """Calibrate the sum of weight * paths, and check that on all validation facts: none has chosen anything."""
     graph, valid = lesson.graph, lesson.valid
     found: Calibration | str = "it is for answers by rules alone, and these have biases of entities, too"
     if not o.predictor.entity_bias:
         known = graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
-        found = calibrate(RuleSearcher(encode_weights(rules, graph), ANSWERING), valid, known, seed=o.seed)
+        found = calibrate(RuleSearcher(encode_weights(rules, graph), ANSWERING), known, check=valid, seed=o.seed)
     return Learned(rules, Choice.fixed(ANSWERING, "the method has one way"), found, **record)
 
 

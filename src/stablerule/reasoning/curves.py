@@ -1,0 +1,130 @@
+"""Curves from a score to the share of candidates that are missing facts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from stablerule.errors import OptionError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stablerule.graph.triples import Ids
+
+STEP = 10  # candidates that one value of a curve is the mean of, at least
+ALIKE = 0.5  # a candidate with less than this share of the score of a hidden fact is no such candidate
+
+
+class Scored(NamedTuple):
+    """Candidates or facts (n,): relation, situation, score, and for how many each stands."""
+
+    relations: Ids
+    situations: NDArray[np.int8]
+    scores: NDArray[np.float64]
+    stand_for: NDArray[np.float64]
+
+    def take(self, which: NDArray[Any]) -> Scored:
+        """Return some of them."""
+        return Scored(*(column[which] for column in self))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve that never falls: straight lines between points, level beyond the first and the last.
+
+    shares: missing facts per candidate, at scores; more than 1 where the graph has room for fewer than were assumed.
+    counts: hidden facts that each share was counted from.
+
+    >>> Curve((0.2, 0.4), (0.1, 0.5), (30, 30)).at(np.array([0.0, 0.3, 0.9]))
+    array([0.1, 0.3, 0.5])
+    """
+
+    scores: tuple[float, ...]
+    shares: tuple[float, ...]
+    counts: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        scores, shares, counts = self.scores, self.shares, self.counts
+        rising = all(np.all(np.diff(values) >= 0) for values in (scores, (0, *shares)))
+        sensible = all(map(math.isfinite, (*scores, *shares, *counts))) and min(counts, default=0) >= 0
+        if not scores or not len(scores) == len(shares) == len(counts) or not rising or not sensible:
+            raise OptionError("this is no curve that rises from 0")
+
+    def at(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Read the shares at many scores."""
+        return self._between(scores, self.shares)
+
+    def counts_at(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Read how many hidden facts are behind the shares at many scores."""
+        return self._between(scores, self.counts)
+
+    def _between(self, scores: NDArray[np.float64], values: tuple[float, ...]) -> NDArray[np.float64]:
+        x, y = np.asarray(self.scores), np.asarray(values)
+        if len(x) == 1:
+            return np.full(np.shape(scores), y[0])
+        asked = np.clip(scores, x[0], x[-1])
+        right = np.clip(np.searchsorted(x, asked, side="right"), 1, len(x) - 1)
+        left = right - 1
+        # By shares of a step, not by its slope, which is infinite where two scores are next to each other.
+        part = (asked - x[left]) / np.where(x[right] > x[left], x[right] - x[left], 1.0)
+        low, high = np.minimum(y[left], y[right]), np.maximum(y[left], y[right])
+        found: NDArray[np.float64] = np.clip(y[left] + part * (y[right] - y[left]), low, high)
+        return found
+
+
+def fit_curve(hidden: Scored, found: Scored) -> Curve | None:
+    """Fit missing facts per candidate by score, by isotonic regression over steps of candidates; None without any."""
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415  # takes a moment to import
+
+    if not len(found.scores):
+        return None
+    n, hidden = len(found.scores), hidden.take(_has_candidates(hidden.scores, np.sort(found.scores)))
+    scores = np.concatenate([found.scores, hidden.scores])
+    candidates = np.concatenate([found.stand_for, np.zeros(len(hidden.scores))])
+    facts: NDArray[np.float64] = np.concatenate([np.zeros(n), hidden.stand_for])
+    is_candidate = np.arange(len(scores)) < n
+    order = np.argsort(-scores, kind="stable")
+    scores, candidates, facts, is_candidate = scores[order], candidates[order], facts[order], is_candidate[order]
+    # Equal scores have one share. Alone, the few best candidates would have whatever chance gave them.
+    first = np.concatenate([[True], scores[1:] != scores[:-1]])
+    before: NDArray[np.int64] = np.cumsum(is_candidate) - is_candidate
+    step = np.maximum.accumulate(np.where(first, np.minimum(before, n - 1) // STEP, 0))
+    starts = np.flatnonzero(np.diff(step, prepend=-1))
+    total, wanted = np.add.reduceat(candidates, starts), np.add.reduceat(facts, starts)
+    counted = np.add.reduceat(~is_candidate, starts).astype(np.float64)
+    total = np.maximum(total, 1e-9)
+    fitted = isotonic_regression(wanted / total, weights=total, increasing=False)
+    values = np.clip(fitted.x, 0, _measure_room(fitted.x, total, wanted))[::-1]
+    counts = np.repeat(np.add.reduceat(counted, fitted.blocks[:-1]), np.diff(fitted.blocks))[::-1]
+    highest, lowest = scores[starts], scores[np.append(starts[1:], len(scores)) - 1]
+    # Only where a level begins and ends; from the lowest score to the highest.
+    new = np.flatnonzero(np.diff(values, prepend=-1))
+    begin, end = lowest[::-1][new], highest[::-1][np.append(new[1:], len(values)) - 1]
+    points = np.stack([begin, end], axis=1).ravel()
+    kept = np.append(True, np.diff(points) > 0)
+    shares, behind = (np.repeat(column[new], 2)[kept] for column in (values, counts))
+    return Curve(tuple(points[kept].tolist()), tuple(shares.tolist()), tuple(behind.tolist()))
+
+
+def _measure_room(shares: NDArray[np.float64], total: NDArray[np.float64], wanted: NDArray[np.float64]) -> float:
+    """Return the most that a share may be, at most 1: candidates per missing fact, where fewer are there than expected.
+
+    Then the graph lacks fewer facts than was assumed, and nobody knows which. One standard error is let pass.
+    """
+    full = shares >= 1
+    candidates, expected = float(total[full].sum()), float(wanted[full].sum())
+    return min(1.0, (candidates + math.sqrt(expected)) / expected) if full.any() else 1.0
+
+
+def _has_candidates(scores: NDArray[np.float64], candidates: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which scores (n,) some candidate has, or one nearby: as high, or not much lower; candidates (m,) are sorted.
+
+    Facts with other scores are not missing from the graph, since they would be candidates. They count for nothing.
+    """
+    place = np.searchsorted(candidates, scores, side="right")
+    near: NDArray[np.bool_] = (place > 0) & (candidates[np.maximum(place - 1, 0)] >= ALIKE * scores)
+    return near
