@@ -114,7 +114,7 @@ def test_a_column_for_the_probability_only_where_there_is_one(model: Path, monke
     monkeypatch.setattr(RuleReasoner, "calibration_for", lambda *_: curves)
     new = run("ask", model, "Africa", "in_continent", "--inverse", "--top", "30", "--new")
     assert new.stdout.splitlines()[0].split() == ["rank", "score", "probability", "known", "answer"]
-    assert " 25%  " in new.stdout
+    assert " 26%  " in new.stdout  # there are more facts now than were left out to calibrate
     known = run("ask", model, "Kenya 0", "in_continent", "--top", "1")  # it is in train
     assert known.stdout.splitlines()[0].split() == ["rank", "score", "known", "answer"]
 
