@@ -71,7 +71,8 @@ class PluginGroup(TyperGroup):
             command = command.load()
             if command is None:  # a note says why
                 ctx.fail(f"No such command {name!r}.")
-        interrupt_work()
+        if not isinstance(command, TyperGroup):  # of a group the command is still to be imported
+            interrupt_work()
         return name, command, rest
 
     def _read_names(self) -> dict[str, Any]:
