@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from stablerule.cli.model_graph import GraphOption, ModelArgument, ModelOnGraph, open_model
-from stablerule.cli.output import STDOUT, check_file, note, plain, print_json, print_message, visible
+from stablerule.cli.output import STDOUT, check_file, note, plain, print_atoms, print_json, print_message, visible
 from stablerule.cli.queries import answer_all, read_queries, write_answers
 from stablerule.errors import OptionError, WriteError, spell_count
 from stablerule.graph import inverse_of
@@ -165,7 +165,7 @@ def _print_for_people(answers: list[RankedAnswer]) -> None:
             without, reasons = without + 1, ()
         for reason in reasons:
             for line in reason.lines()[:2]:
-                typer.echo(f"      {visible(line)}")
+                print_atoms(f"      {line}")
     if without:
         note(
             f"no reason is shown for {spell_count(without, 'answer')} with less than {percent(LEAST_SHARE)} of the "

@@ -14,7 +14,7 @@ import typer
 
 from stablerule.cli.complete_files import BASE, FORMATS, STEP, Parts, Writer, check_names, format_of, is_iri, writer
 from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model
-from stablerule.cli.output import note, options_as_typed, plain, print_message, visible
+from stablerule.cli.output import note, options_as_typed, plain, print_atoms, print_message, visible
 from stablerule.errors import OptionError, spell_count
 from stablerule.io import write_beside
 from stablerule.io.temporaries import claim_output
@@ -199,8 +199,8 @@ def _print_fact(fact: NewFact) -> None:
     figure = number(fact.score) if fact.probability is None else percent(fact.probability)
     typer.echo(f"{figure:>6}  {visible(f'{fact.head}  {fact.relation}  {fact.tail}')}")
     if fact.rule:
-        typer.echo(f"        {visible(fact.rule)}")
-        typer.echo(f"        {visible(STEP.join(fact.path))}")
+        print_atoms(f"        {fact.rule}")
+        print_atoms(f"        {STEP.join(fact.path)}")
 
 
 def _spell_expected(expected: Expected, count: int, missing: float) -> str:

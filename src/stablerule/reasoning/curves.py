@@ -114,8 +114,8 @@ def fit_curve(hidden: Scored, found: Scored) -> Curve | None:
 def _measure_room(shares: NDArray[np.float64], total: NDArray[np.float64], wanted: NDArray[np.float64]) -> float:
     """Return the most that a share may be, at most 1: candidates per missing fact, where far fewer are there.
 
-    Then the graph lacks fewer facts than was assumed, and nobody knows which. Hidden facts are no exact count of missing
-    ones: some more than candidates are let pass.
+    Then the graph lacks fewer facts than was assumed, and nobody knows which. Hidden facts are not an exact count of
+    the missing ones, so some more of them than candidates are allowed.
     """
     full = shares >= 1
     return min(1.0, LET_PASS * float(total[full].sum()) / float(wanted[full].sum())) if full.any() else 1.0
