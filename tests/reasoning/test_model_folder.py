@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import SafetensorError
 
-from stablerule import StableRule, Tabular, Triples, households, load_model, open_graph
+from stablerule import StableRule, Tabular, Triples, households, load_model, open_graph, read_dataset
 from stablerule.errors import InputError, ReadError, StableRuleError, WriteError
 from stablerule.io.checked_folder import sum_files
 from stablerule.io.tensors import write_tensors
 from stablerule.reasoning import Reasoner
+from stablerule.reasoning.model_folder import Reading
 from tests.io.test_saved_graph import changed_bytes
 
 WORLD = households(families=4, seed=0).dataset
@@ -114,6 +117,11 @@ def test_a_model_of_the_second_format_needs_a_graph(model: StableRule, tmp_path:
     with pytest.raises(InputError, match=r"then at '/dev/zero'\). Say where to look"):
         loaded.score([WORLD.frame("test").row(0)[:3]])
     assert evaluate_one(loaded) == evaluate_one(model)
+
+
+def test_every_option_of_reading_is_remembered() -> None:
+    options = set(inspect.signature(read_dataset).parameters) - {"source"}
+    assert {f.name for f in fields(Reading)} == options
 
 
 def evaluate_one(model: Reasoner) -> list[float]:
