@@ -28,7 +28,7 @@ from stablerule.reasoning.wanted import Wanted
 
 RESULTS = Path(__file__).parent / "results" / "calibration.json"
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "calibration.svg"
-SEEDS, SMALL = 5, 50_000
+SEEDS, SMALL = 3, 50_000
 LEAST, TOP = 0.1, 1000
 
 

@@ -208,7 +208,7 @@ def towns(*, lacking: int = 5) -> Dataset:
         facts += [
             (f"t{i}", "in_region", f"r{i % 30}"),
             (f"t{i}", "town_of", f"c{i % 30}"),
-            (f"t{i}", "near", f"t{i ^ 1}"),
+            (f"t{i}", "has_mayor", f"p{i}"),
         ]
     for i in range(lacking):
         facts += [(f"u{i}", "in_region", f"r{i}"), (f"u{i}", "has_mayor", f"q{i}")]
