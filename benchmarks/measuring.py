@@ -20,7 +20,7 @@ from stablerule import Graph, load
 from stablerule.learning.extraction import Candidates, best_of, smooth_counts
 from stablerule.learning.options import Mining
 from stablerule.learning.plan import rules_for, walks_for
-from stablerule.paths.effort import estimate_body_costs
+from stablerule.paths.support import estimate_body_costs
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.rules.measuring import Statistics, measure_rules
 from stablerule.rules.scored import PESSIMISM

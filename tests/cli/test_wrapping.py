@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from stablerule.cli import output
-from stablerule.cli.wrapping import wrap_atoms
+from stablerule.cli.output import wrap_atoms
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=30)
 

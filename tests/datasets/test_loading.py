@@ -14,7 +14,7 @@ import pytest
 
 from stablerule import Dataset, load, open_dataset
 from stablerule.datasets import CATALOG, Counts, Entry, loading
-from stablerule.datasets.fetching import download_file
+from stablerule.datasets.loading import download_file
 from stablerule.errors import FetchError, InputError, ReadError, UnknownDataset
 
 FILES = {
@@ -80,7 +80,7 @@ def no_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Neither the folders of this machine nor waiting play a part."""
     monkeypatch.delenv("STABLERULE_DATA", raising=False)
     monkeypatch.setattr(loading, "find_dataset_cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr("stablerule.datasets.fetching.time.sleep", lambda _: None)
+    monkeypatch.setattr("stablerule.datasets.loading.time.sleep", lambda _: None)
 
 
 def register(

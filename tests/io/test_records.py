@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule.errors import OptionError, ReadError
-from stablerule.io.records import make_record, parse_json
+from stablerule.io.checked_folder import make_record, parse_json
 
 HERE = Path("m") / "learned.json"
 

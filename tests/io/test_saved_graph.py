@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, open_graph, save_graph
 from stablerule.errors import ReadError, WriteError
-from stablerule.graph.soundness import DTYPES, find_unsound_array
 from stablerule.io.checked_folder import sum_files
-from stablerule.io.saved_graph import ARRAY_FILES, FILES, INDEX, NAME_FILES
+from stablerule.io.saved_graph import ARRAY_FILES, DTYPES, FILES, INDEX, NAME_FILES, find_unsound_array
 from tests.worlds import Fact, fact_lists, random_graph
 
 

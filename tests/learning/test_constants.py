@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stablerule import Graph, Rule, Tabular
-from stablerule.learning.constants import find_constant_rules
+from stablerule.learning.extraction import find_constant_rules
 from stablerule.learning.options import Mining
 from stablerule.rules.scored import PESSIMISM, ScoredRule
 from tests.graph.parts import graph_of

@@ -13,7 +13,7 @@ from stablerule import Graph, Tabular, Triples, households, load_model
 from stablerule.errors import InputError, ReadError
 from stablerule.learning import GivenRules, StableRule, Training
 from stablerule.learning.checkpoints import Checkpoints
-from stablerule.learning.constants import find_constant_rules
+from stablerule.learning.extraction import find_constant_rules
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.rules.scored import PESSIMISM
 from tests.graph.parts import graph_of, ids

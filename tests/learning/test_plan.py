@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from stablerule import Dataset, Graph, Tabular, load
-from stablerule.learning.costs import EDGES_A_SECOND, _count_trait_pairs
 from stablerule.learning.options import Mining
-from stablerule.learning.plan import clock_seconds, plan_counting
+from stablerule.learning.plan import EDGES_A_SECOND, _count_trait_pairs, clock_seconds, plan_counting
 
 STAGES = ("walking", "measuring", "constants", "choosing", "calibrating")
 

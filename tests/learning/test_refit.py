@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Rule, StableRule, Tabular, households, load_model, write_triples
 from stablerule.learning import refit
-from stablerule.learning.constants import find_constant_rules
+from stablerule.learning.extraction import find_constant_rules
 from stablerule.reasoning.learned import Lesson
 from tests.terminal import fails, run
 from tests.worlds import random_graph

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, RuleSet, Tabular, Triples, households, load_model
 from stablerule.errors import ReadError
-from stablerule.io.records import make_record
+from stablerule.io.checked_folder import make_record
 from stablerule.reasoning import calibration as module
 from stablerule.reasoning.calibration import EARLIER, Calibration, calibrate, judge
 from stablerule.reasoning.curves import STEP, Curve, Scored, fit_curve

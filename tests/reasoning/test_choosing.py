@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, Tabular, Triples, households, load_model, newsroom
 from stablerule.errors import OptionError, ReadError
-from stablerule.io.records import make_record
+from stablerule.io.checked_folder import make_record
 from stablerule.reasoning import RuleReasoner
 from stablerule.reasoning import choosing as module
 from stablerule.reasoning.choosing import Queries, choose_aggregation, split_valid

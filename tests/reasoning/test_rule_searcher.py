@@ -13,7 +13,7 @@ import pytest
 from stablerule import Dataset, Graph, Rule, RuleSet, Tabular, Triples, households, load_model
 from stablerule.errors import InputError, OptionError, UnknownEntity, UnknownRelation
 from stablerule.graph.triples import Ids
-from stablerule.learning.constants import find_constant_rules
+from stablerule.learning.extraction import find_constant_rules
 from stablerule.paths.threads import run_in_threads
 from stablerule.reasoning import rule_searcher as module
 from stablerule.reasoning.evidence_weights import gather_examples

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph
 from stablerule.errors import InputError, OptionError
-from stablerule.paths.tally import SMALLEST
-from stablerule.paths.walks import pack_body_key, unpack_body_keys
+from stablerule.paths.walks import SMALLEST, pack_body_key, unpack_body_keys
 from stablerule.samples import RuleSamples, sample_rules
 from tests.paths.plain import expected_samples
 from tests.worlds import random_graph

@@ -23,7 +23,7 @@ from stablerule.io import write_beside
 from stablerule.io.atomic import make_write_error
 from stablerule.io.checked_folder import CheckedFolder
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
-from stablerule.io.parquet import expect_damage
+from stablerule.io.frames import expect_damage
 from stablerule.io.rdf import Shortening
 from stablerule.io.streams import is_stream
 from stablerule.io.temporaries import SUFFIX

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.cells import cell_len
 
-from stablerule.cli.output import console, note
-from stablerule.cli.wrapping import break_line
+from stablerule.cli.output import break_line, console, note
 from stablerule.rules.html import spell_rule_cell
 from stablerule.rules.rule import ARROW
 from stablerule.rules.scored import GAIN

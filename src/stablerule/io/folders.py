@@ -1,23 +1,31 @@
-"""Folders written whole or not at all; and none is replaced that is not one of ours."""
+"""Folders written whole or not at all; and none is replaced that is not one of ours.
+
+Where the system can do that, the old and the new folder change places in one step, so that one of them is always there.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import shutil
+import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from stablerule.errors import OutputExists, WriteError
 from stablerule.io.atomic import flush_to_disk, read_umask, resolve_place, word_write_errors
-from stablerule.io.exchange import exchange_paths
 from stablerule.io.temporaries import NEW, OLD, SUFFIX, make_temporary_folder, restore_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+RENAME_EXCHANGE = 2  # of Linux
+RENAME_SWAP = 2  # of macOS
+AT_FDCWD = -100
 # Where the system says that something is at a place already.
 TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES)  # the last on Windows
 MOST_TRIES = 100
@@ -137,3 +145,25 @@ def _move_folder(temporary: Path, place: Path, path: Path, *, overwrite: bool) -
             else:
                 return
     raise OSError(errno.EBUSY, "other processes write to it all the time")
+
+
+def exchange_paths(one: Path, other: Path) -> bool:
+    """Exchange two files or folders of one file system; False where that can't be done, and nothing has changed."""
+    call = _find_system_call()
+    return call is not None and call(os.fsencode(one), os.fsencode(other)) == 0
+
+
+@cache
+def _find_system_call() -> Any:
+    """Return what takes two paths and exchanges them, None on systems without it."""
+    try:
+        library = ctypes.CDLL(None)
+        if sys.platform == "linux":
+            rename = library.renameat2
+            return lambda one, other: rename(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE)
+        if sys.platform == "darwin":
+            rename = library.renamex_np
+            return lambda one, other: rename(one, other, RENAME_SWAP)
+    except (OSError, AttributeError, TypeError):  # an old C library; Windows has no such library at all
+        pass
+    return None

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import io
 import os
+import tempfile
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from stablerule.errors import OptionError, ReadError
 from stablerule.io.columns import Part, Place, find_table_layout, type_optional_columns
-from stablerule.io.files import open_bytes
+from stablerule.io.files import open_bytes, shorten_file_error
 from stablerule.io.options import TRIPLE
-from stablerule.io.parquet import POLARS_ERRORS, expect_damage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from stablerule.io.options import ReadOptions
 
+# Some damage is an error to the parser of polars, and some makes it panic, which is no Exception.
+POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+STDERR = 2
 PARQUET_ROWS = 1 << 20
 PARQUET_MAGIC = b"PAR1"
 HOW = "Say what the others are by their number, from 0: columns={'head': 0, 'relation': 1, 'tail': 2, 'weight': 3}."
@@ -167,3 +171,38 @@ def _is_unicode_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+@contextmanager
+def expect_damage(path: Path) -> Iterator[None]:
+    """Turn what polars makes of a damaged file in the block into a ReadError, without the report of a panic."""
+    with _hold_back_stderr() as forget:
+        try:
+            yield
+        except (*POLARS_ERRORS, OSError) as error:
+            forget()
+            what = shorten_file_error(error) if isinstance(error, Exception) else "its data make no sense"
+            raise ReadError(f"a damaged Parquet file ({what}). Copy or make it again.", path=path) from error
+
+
+@contextmanager
+def _hold_back_stderr() -> Iterator[Callable[[], object]]:
+    """Keep what is written to standard error in the block, and write it at its end; what is yielded forgets it.
+
+    Rust reports a panic there by itself, before anybody can catch it.
+    """
+    try:
+        before = os.dup(STDERR)
+    except OSError:  # it is closed
+        yield lambda: None
+        return
+    with tempfile.TemporaryFile() as held_back:
+        os.dup2(held_back.fileno(), STDERR)
+        try:
+            yield held_back.truncate
+        finally:
+            os.dup2(before, STDERR)
+            os.close(before)
+            held_back.seek(0)
+            with suppress(OSError):
+                os.write(STDERR, held_back.read())

@@ -9,8 +9,15 @@ import numpy as np
 import polars as pl
 
 from stablerule.graph import Graph, Triples
-from stablerule.learning.constants import find_constant_rules
-from stablerule.learning.extraction import Candidates, best_of, measure_chains, rule_ids, score_bodies, smooth_counts
+from stablerule.learning.extraction import (
+    Candidates,
+    best_of,
+    find_constant_rules,
+    measure_chains,
+    rule_ids,
+    score_bodies,
+    smooth_counts,
+)
 from stablerule.learning.plan import budget_within, rules_for, walks_for, walks_within
 from stablerule.progress import progress_bar
 from stablerule.reasoning.calibration import calibrate

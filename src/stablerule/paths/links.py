@@ -14,8 +14,8 @@ import numpy as np
 
 from stablerule.errors import OptionError
 from stablerule.paths.compiling import compiled
-from stablerule.paths.tally import COUNT_MASK, ONE, Table, add_path_count, grow_path_table
 from stablerule.paths.threads import run_in_threads
+from stablerule.paths.walks import COUNT_MASK, ONE, Table, add_path_count, grow_path_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

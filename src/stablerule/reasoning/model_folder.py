@@ -1,7 +1,7 @@
 """A model on disk: rules as Parquet, options as JSON, tensors as safetensors, names as Arrow, the graph as .npy.
 
 `model.json` is the index: what the model is, and a checksum of every other file. Nothing in the folder is a path that
-is opened, and nothing is a pickle. Each JSON file is read by the declared types of a dataclass, see `io.records`.
+is opened, and nothing is a pickle. Each JSON file is read by the declared types of a dataclass, see `io.checked_folder`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stablerule.errors import ReadError
 from stablerule.graph import Dataset, Graph, Triples, Vocabulary
 from stablerule.io import folder_beside
 from stablerule.io.checked_folder import CheckedFolder, sum_files
-from stablerule.io.parquet import expect_damage
+from stablerule.io.frames import expect_damage
 from stablerule.io.saved_graph import FILES as GRAPH_FILES
 from stablerule.io.saved_graph import (
     INDEX,

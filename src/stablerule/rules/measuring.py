@@ -1,4 +1,7 @@
-"""What a graph says about rules: support, confidence and the rest, counted exactly wherever the budget allows."""
+"""What a graph says about rules: support, confidence and the rest, counted exactly wherever the budget allows.
+
+A confidence that was measured on some heads only comes with an interval for the one on all heads.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import stdtrit
 
 from stablerule.errors import OptionError
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.progress import progress_bar
-from stablerule.rules.chance import bound_confidence
 from stablerule.rules.scored import PESSIMISM
 from stablerule.rules.survey import Survey
 
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
 
+    Numbers = NDArray[np.float64]
+    Places = NDArray[np.int64]
+
+LEVEL = 0.95
 FEWEST_HEADS = 64
 TOP_OF_ALL, TOP_OF_RELATION = 100, 10  # rules whose numbers should be exact
 FEW_PAIRS = 100  # seen in a sample: too few to say much
@@ -157,3 +164,40 @@ def _find_rare(found: Statistics, _: Ids) -> NDArray[np.int64]:
     seen = found.body_count * found.heads_tried
     order = np.argsort(seen, kind="stable")
     return order[((found.heads_tried < 1) & (seen < FEW_PAIRS))[order]]
+
+
+def bound_confidence(
+    support: Numbers, pairs: Numbers, pairs_squared: Numbers, tried: Places, possible: Places
+) -> tuple[Numbers, Numbers]:
+    """Return the 95% interval of the confidence on all heads, from those that were tried; (n,) each, as the results.
+
+    support, pairs: what was seen. pairs_squared: the pairs of each head, squared and added up.
+
+    Pairs of one head may all be right or all be wrong together, so they count as no more than one observation: n pairs
+    are worth n ** 2 / (sum of squares) independent ones (Kish). That number is larger where few heads are left to try
+    (finite population). Wilson's interval for so many is no point where all agree; Student's quantile pays for few
+    heads. Its lower end is pulled down by as many pairs as there may be at least, as the confidence is.
+
+    >>> one = np.ones(1)
+    >>> tried, possible = np.array([10]), np.array([60])
+    >>> low, high = bound_confidence(7 * one, 7 * one, 7 * one, tried, possible)  # 7 of 7 pairs, one of each head
+    >>> low.round(2).tolist(), high.tolist()
+    ([0.49], [1.0])
+    """
+    unseen = (possible - tried) / np.maximum(possible, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = support / pairs
+        independent = pairs**2 / pairs_squared
+        z = stdtrit(np.maximum(independent - 1, 1), (1 + LEVEL) / 2)
+        worth = independent / unseen
+        middle = rate + z**2 / (2 * worth)
+        half = z * np.sqrt(rate * (1 - rate) / worth + z**2 / (4 * worth**2))
+        low, high = ((middle - half) / (1 + z**2 / worth), (middle + half) / (1 + z**2 / worth))
+        spread = np.maximum(pairs_squared - pairs**2 / tried, 0) / np.maximum(tried - 1, 1)
+        all_pairs = possible * (pairs / tried)
+        at_least = np.maximum(pairs, all_pairs - 2 * possible * np.sqrt(spread / tried * unseen))
+    nothing = (pairs <= 0) | (tried <= 0)
+    low = np.where(nothing, 0.0, np.clip(low, 0, 1) * at_least / (at_least + PESSIMISM))
+    high = np.where(nothing, 1.0, np.clip(high, 0, 1))
+    seen, complete = support / (pairs + PESSIMISM), tried == possible
+    return np.where(complete, seen, np.minimum(low, seen)), np.where(complete, seen, high)

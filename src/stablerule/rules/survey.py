@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stablerule.paths.effort import count_relation_heads, estimate_body_costs
-from stablerule.paths.support import Conclusions, SupportSums, sum_body_support
+from stablerule.paths.support import (
+    Conclusions,
+    SupportSums,
+    count_relation_heads,
+    estimate_body_costs,
+    sum_body_support,
+)
 from stablerule.paths.threads import run_in_threads
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 
 from stablerule.errors import ReadError
-from stablerule.io.parquet import expect_damage
+from stablerule.io.frames import expect_damage
 from stablerule.rules.formats.loading import (
     Format,
     LoadedRules,

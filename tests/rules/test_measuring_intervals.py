@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stablerule.rules.chance import bound_confidence
+from stablerule.rules.measuring import bound_confidence
 from stablerule.rules.scored import PESSIMISM
 
 HEADS, TRIED, RULES = 500, 80, 1500

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stablerule import Dataset, Graph
-from stablerule.paths.effort import count_relation_heads, estimate_body_costs
+from stablerule.paths.support import count_relation_heads, estimate_body_costs
 from tests.paths.plain import edges
 from tests.worlds import random_graph
 
