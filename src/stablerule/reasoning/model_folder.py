@@ -1,7 +1,8 @@
 """A model on disk: rules as Parquet, options as JSON, tensors as safetensors, names as Arrow, the graph as .npy.
 
 `model.json` is the index: what the model is, and a checksum of every other file. Nothing in the folder is a path that
-is opened, and nothing is a pickle. Each JSON file is read by the declared types of a dataclass, see `io.checked_folder`.
+is opened, and nothing is a pickle. Each JSON file is read by the declared types of a dataclass
+(see `io.checked_folder`).
 """
 
 from __future__ import annotations
