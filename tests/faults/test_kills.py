@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-QUICK = 14
+QUICK = 8
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 def test_faults_while_commands_write() -> None:
     """In a process of its own: it forks, and this one may have threads."""

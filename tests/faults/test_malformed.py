@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 from stablerule import Rule, read_dataset
 from stablerule.errors import StableRuleError
 from stablerule.rules import read_rules
+from tests.faults.campaign import RESULTS
 from tests.faults.malformed import read_damaged
 from tests.faults.mutations import damage_bytes
 from tests.faults.readers import WORLD, make_readers
+from tests.faults.report import PAGE, fill_page, make_tables
 
-QUICK = 800
+QUICK = 500
 
 
 def test_damaged_files(tmp_path: Path) -> None:
@@ -87,3 +90,11 @@ def test_a_very_long_name_does_not_fill_the_screen() -> None:
     assert len(str(told.value)) < 1000
     assert str(told.value).startswith("No entity 'xxx")
     assert f"{len(WORLD.vocabulary.entities):,} entities" in str(told.value)
+
+
+def test_the_page_has_the_figures_of_the_results() -> None:
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    page = PAGE.read_text(encoding="utf-8")
+    assert fill_page(page, make_tables(results)) == page
+    assert results["malformed"]["inputs"] >= 10_000
+    assert sum(results["kills"]["ended"].values()) >= 1_000

@@ -13,9 +13,10 @@ from tests.faults.malformed import read_damaged
 from tests.faults.readers import WORLD
 from tests.faults.saved_readers import make_saved_readers, seal_anew
 
-QUICK = 100
+QUICK = 60
 
 
+@pytest.mark.slow
 def test_damaged_models_and_graphs(tmp_path: Path) -> None:
     readers = make_saved_readers(tmp_path)
     for reader in readers:

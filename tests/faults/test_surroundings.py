@@ -124,11 +124,13 @@ def shell(command: str, place: Path, **environment: str) -> subprocess.Completed
     )
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_ends_it_quietly(place: Path) -> None:
     gone = shell("$R rules model --format tsv | exec true", place)
     assert (gone.returncode, gone.stderr) == (141, "")
 
 
+@pytest.mark.slow
 def test_streams_that_are_closed_from_the_beginning(place: Path) -> None:
     """What is opened next must not get their numbers, and with them what is printed."""
     ended = shell("$R data convert data copy --overwrite >&- 2>&- <&-; echo $?", place)
@@ -136,6 +138,7 @@ def test_streams_that_are_closed_from_the_beginning(place: Path) -> None:
     assert read_dataset(place / "copy").sha256 == read_dataset(place / "data").sha256
 
 
+@pytest.mark.slow
 def test_standard_output_without_room(place: Path) -> None:
     full = shell("$R data stats data --json > /dev/full", place)
     assert full.returncode == 2
@@ -145,6 +148,7 @@ def test_standard_output_without_room(place: Path) -> None:
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
+@pytest.mark.slow
 def test_a_locale_without_letters_and_file_names_that_are_no_text(tmp_path: Path) -> None:
     facts = [("Köln", "liegt in", "Ödland"), ("Bonn", "liegt in", "Ödland"), ("Köln", "größer", "Bonn")]
     frame = Dataset.from_names("g", train=facts).frame("train")
@@ -226,6 +230,7 @@ def test_a_graph_without_facts(tmp_path: Path, data: bytes) -> None:
     assert os.listdir(tmp_path) == ["facts.tsv"]
 
 
+@pytest.mark.slow
 def test_very_many_relations(tmp_path: Path) -> None:
     rows = [(f"e{i % 500}", f"r{i}", f"e{i * 7 % 500}") for i in range(100_000)]
     dataset = Dataset.from_names("many", train=rows)
@@ -261,6 +266,7 @@ def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         read_dataset(tmp_path / "facts.tsv")
 
 
+@pytest.mark.slow
 def test_two_processes_that_write_the_same(tmp_path: Path) -> None:
     """Whoever is last wins; at every moment there is one whole result, and nothing is left over."""
     code = """
@@ -314,6 +320,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
     assert len(read_dataset(path).train) == 3000
 
 
+@pytest.mark.slow
 def test_a_model_that_is_replaced_while_it_is_loaded(place: Path, tmp_path: Path) -> None:
     """A reader sees the old or the new one; a mixture of both is an error, never an answer."""
     model, stop = tmp_path / "model", threading.Event()

@@ -325,7 +325,7 @@ def test_scripts_end_without_a_traceback(
     assert capsys.readouterr().err == printed
 
 
-@pytest.mark.parametrize("script", ["demo", "docs", "in_venv", "make_constraints", "release", "test"])
+@pytest.mark.parametrize("script", ["demo", "docs", "faults", "in_venv", "make_constraints", "release", "test"])
 def test_help_is_printed_without_setting_anything_up(script: str, tmp_path: Path) -> None:
     shutil.copytree(SCRIPTS, tmp_path / "scripts")
     line = [sys.executable, str(tmp_path / "scripts" / script), "--help"]
