@@ -40,6 +40,7 @@ CHEAPER_END = 5  # bodies are followed from the end where that is cheaper
 SOME_BODIES = 300
 VALID_SHARE = 0.1  # of the facts, that choose and calibrate
 STEP_SECONDS, SMALL_GRAPH, CACHE_MISSES = 1.5e-7, 10_000, 0.45  # a walk, on a graph of so many facts; growth beyond
+LARGE_GRAPH = 1_000_000  # facts: beyond, all that looks up what is far apart in memory takes longer, too
 TRAIT_SECONDS = 1.5e-7  # for each trait of an entity, and each relation that it has
 FITTING_SECONDS, QUERY_SECONDS, FEW_QUERIES = 4.0, 8e-5, 1300
 FIRING = 0.4  # of the edges of all bodies: bodies that begin alike are followed together
@@ -49,6 +50,7 @@ CALIBRATING_SECONDS, FACT_SECONDS = 0.4, 7e-7
 def estimate_costs(graph: Graph, o: MinesRules, walks: int, kept: int, pilot: RuleSamples) -> dict[str, float]:
     """Foretell the CPU seconds of each stage; kept: at most so many chains are measured."""
     facts = max(graph.n_facts, 1)
+    far = max(facts / LARGE_GRAPH, 1.0) ** CACHE_MISSES
     bodies, costs = _try_bodies(graph, pilot)
     counts = np.diff(graph.fact_offsets)
     queries = 2.0 * np.minimum(MOST_OF_A_RELATION, VALID_SHARE * counts).sum()
@@ -61,11 +63,11 @@ def estimate_costs(graph: Graph, o: MinesRules, walks: int, kept: int, pilot: Ru
         asked = float((costs / begun).mean()) * kept / (2 * graph.n_relations) * FIRING
     return {
         "walking": walks * STEP_SECONDS * max(facts / SMALL_GRAPH, 1.0) ** CACHE_MISSES,
-        "measuring": (edges if budget is None else min(edges, budget)) / EDGES_A_SECOND / CHEAPER_END,
-        "constants": TRAIT_SECONDS * _count_trait_pairs(graph) if o.constants else 0.0,
+        "measuring": (edges if budget is None else min(edges, budget)) / EDGES_A_SECOND / CHEAPER_END * far,
+        "constants": TRAIT_SECONDS * _count_trait_pairs(graph) * far if o.constants else 0.0,
         "choosing": FITTING_SECONDS * min(1.0, queries / FEW_QUERIES)
-        + QUERY_SECONDS * queries
-        + (judged * (len(FIXED) + 1) + queries) * asked / EDGES_A_SECOND,
+        + QUERY_SECONDS * queries * far
+        + (judged * (len(FIXED) + 1) + queries) * asked / EDGES_A_SECOND * far,
         "calibrating": CALIBRATING_SECONDS + FACT_SECONDS * facts,
     }
 
