@@ -1,8 +1,12 @@
-"""The example that turns apt's lists into triples, on a list of two packages: no test needs apt."""
+"""The script that turns apt's lists into triples, on a list of two packages: no test needs apt."""
 
 from __future__ import annotations
 
-from examples.debian_packages import facts_of, is_kept, read_stanzas
+import runpy
+from pathlib import Path
+
+SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "make_debian"))
+facts_of, is_kept, read_stanzas = SCRIPT["facts_of"], SCRIPT["is_kept"], SCRIPT["read_stanzas"]
 
 LIST = """\
 Package: 0ad
