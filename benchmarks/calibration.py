@@ -23,7 +23,7 @@ import polars as pl
 from stablerule import Dataset, Graph, Tabular, Triples, load, read_dataset
 from stablerule.datasets.catalog import CATALOG
 from stablerule.reasoning.calibration import Calibration, judge
-from stablerule.reasoning.completing import Completion, TrueFacts, best_facts
+from stablerule.reasoning.completing import Completion, TrueFacts, keep_best_new_facts
 from stablerule.reasoning.wanted import Wanted
 
 RESULTS = Path(__file__).parent / "results" / "calibration.json"
@@ -54,7 +54,7 @@ def complete_with_hidden(dataset: Dataset, seed: int) -> tuple[pl.DataFrame, dic
         right = hidden.contains(Triples(rows)) if len(part) else np.zeros(0, bool)
         parts.append(part.drop("rule", "path").with_columns(right=pl.Series(right, dtype=pl.Boolean)))
     found = pl.concat(parts)
-    best, counter = best_facts(found, TOP), TrueFacts()
+    best, counter = keep_best_new_facts(found, TOP), TrueFacts()
     counter.add(best)
     expected = counter.expected
     relations = best.group_by("relation").agg(pl.len().alias("n"), pl.col("probability").sum(), pl.col("right").sum())

@@ -18,7 +18,7 @@ from stablerule import StableRule, Tabular, households, load, newsroom
 from stablerule.learning.batches import Pool
 from stablerule.learning.network import RuleNetwork
 from stablerule.learning.options import Training
-from stablerule.learning.training import cross_entropy, train
+from stablerule.learning.training import compute_training_loss, train_network
 from stablerule.samples import sample_rules
 from tests.worlds import share_found
 
@@ -41,14 +41,14 @@ def losses(graph_name: str, order: Literal["lengths", "mixed"], *, decay: bool) 
         decay=decay,
         patience=None,
     )
-    train(network, samples, options, None)
-    held_out = samples.split(options.held_out, 0)[1]  # of the seed that `train` has by default
+    train_network(network, samples, options, None)
+    held_out = samples.split(options.held_out, 0)[1]  # of the seed that `train_network` has by default
     found = {}
     for length in (1, 2, 3):
         batch = Pool(held_out, (length,)).all()
         with torch.no_grad():
             logits = network.forward_mixed(batch.bodies)[1]
-            found[str(length)] = float(cross_entropy(logits, batch, torch.ones(len(batch.ids))))
+            found[str(length)] = float(compute_training_loss(logits, batch, torch.ones(len(batch.ids))))
     return found
 
 

@@ -20,12 +20,12 @@ import torch
 from stablerule import load
 from stablerule.learning.network import RuleNetwork
 from stablerule.learning.options import Decorrelation, Training
-from stablerule.learning.training import train
+from stablerule.learning.training import train_network
 from stablerule.samples import sample_rules
 
 RESULTS = Path(__file__).parent / "results" / "denormals.json"
 GRAPH, WALKS, SIZE, BATCH, STEPS = "fb15k-237", 200_000, 1024, 5000, 15
-WAYS = {"as_zero": train, "as_they_are": inspect.unwrap(train)}
+WAYS = {"as_zero": train_network, "as_they_are": inspect.unwrap(train_network)}
 OPTIONS = Training(steps=STEPS, batch_size=BATCH, learning_rate=0.02, patience=None, held_out=0.0)
 
 

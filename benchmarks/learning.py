@@ -26,7 +26,7 @@ from stablerule.learning.batches import Batch, Pool
 from stablerule.learning.decorrelation import BodyWeights
 from stablerule.learning.network import RuleNetwork
 from stablerule.learning.options import Decorrelation, Training
-from stablerule.learning.training import cross_entropy, train
+from stablerule.learning.training import compute_training_loss, train_network
 from stablerule.samples import RuleSamples, sample_rules
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def measure_step(samples: RuleSamples, relations: int, repeats: int) -> dict[str
 
     def our_step() -> None:
         Z, logits = ours.forward_mixed(batch.bodies)
-        loss = cross_entropy(logits, batch, weights.update(batch.ids, Z, batch.counts).weights)
+        loss = compute_training_loss(logits, batch, weights.update(batch.ids, Z, batch.counts).weights)
         our_adam.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         our_adam.step()
@@ -157,7 +157,7 @@ def measure_weights(samples: RuleSamples, relations: int, steps: int, repeats: i
     def run(weights: Decorrelation | None) -> tuple[RuleNetwork, Any]:
         network = RuleNetwork(relations, 128, generator=torch.Generator().manual_seed(0))
         options = Training(steps=steps, batch_size=BATCH, learning_rate=0.02, patience=None)
-        return network, train(network, samples, options, weights)
+        return network, train_network(network, samples, options, weights)
 
     without, with_weights = best(repeats, lambda: run(None), lambda: run(Decorrelation()))
     network, progress = run(Decorrelation())

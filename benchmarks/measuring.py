@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from stablerule import Graph, load
-from stablerule.learning.extraction import Candidates, best_of, smooth_counts
+from stablerule.learning.extraction import Candidates, keep_best_bodies, smooth_sample_counts
 from stablerule.learning.options import Mining
-from stablerule.learning.plan import rules_for, walks_for
+from stablerule.learning.plan import choose_rule_count, choose_walk_count
 from stablerule.paths.support import estimate_body_costs
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.rules.measuring import Statistics, measure_rules
@@ -35,14 +35,14 @@ FAR = 0.02
 
 def find_chains(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """The chains that Tabular keeps, with its defaults."""
-    samples = sample_rules(graph, walks_for(graph), max_length=3, seed=0)
+    samples = sample_rules(graph, choose_walk_count(graph), max_length=3, seed=0)
     closed = samples.cell_heads != samples.negative
     found = Candidates(
         samples.cell_bodies[closed].astype(np.int64),
         samples.cell_heads[closed].astype(np.int64),
-        smooth_counts(samples, 5.0)[closed],
+        smooth_sample_counts(samples, 5.0)[closed],
     )
-    best = best_of([found], graph.n_relations, rules_for(graph))
+    best = keep_best_bodies([found], graph.n_relations, choose_rule_count(graph))
     return samples.bodies[best.bodies].astype(np.int32), best.heads.astype(np.int32)
 
 

@@ -29,8 +29,8 @@ makes what was learned ready for a graph, here by a function that scores all ent
 >>> [answer.entity for answer in next(model.answer([("Bonn", "in")], k=1))]
 ['France']
 
-Learners of rules are a `RuleReasoner`. Their `fit` ends with `finish`, which chooses how rules that fire become one
-score, and calibrates it.
+Learners of rules are a `RuleReasoner`. Their `fit` ends with `finish_learning`, which chooses how rules that fire
+become one score, and calibrates it.
 
 `stablerule learn --method degree` finds the learner when its distribution has an entry point in the group
 `stablerule.methods` that names a list of records:
@@ -56,16 +56,23 @@ from stablerule.io.reading import find_split_of_file
 from stablerule.io.text import read_line_blocks, read_utf8_pieces
 from stablerule.learning.extraction import (
     Candidates,
-    best_of,
+    keep_best_bodies,
     measure_chains,
-    rule_frame,
-    rule_ids,
+    name_learned_rules,
+    number_learned_rules,
     score_bodies,
-    smooth_counts,
+    smooth_sample_counts,
 )
-from stablerule.learning.fitting import finish, sample_paths, walks_in_time
-from stablerule.learning.options import PAPER_SIZES, check_at_least
-from stablerule.learning.plan import WALKS_A_SECOND, budget_within, duration, expected_bodies, walks_for, walks_within
+from stablerule.learning.fitting import choose_walks_in_time, finish_learning, sample_paths
+from stablerule.learning.options import PAPER_SIZES, check_option_at_least
+from stablerule.learning.plan import (
+    WALKS_A_SECOND,
+    choose_walk_count,
+    expect_body_count,
+    limit_measuring_to_budget,
+    limit_walks_to_budget,
+    spell_duration,
+)
 from stablerule.paths.compiling import NOTHING, compiled, compiled_part
 from stablerule.paths.reach import find_relation_edges
 from stablerule.paths.threads import count_cores, run_in_threads
@@ -75,7 +82,7 @@ from stablerule.reasoning.calibration import Calibration, calibrate
 from stablerule.reasoning.choosing import FIXED as FIXED_AGGREGATIONS
 from stablerule.reasoning.choosing import ROWS as EVIDENCE_ROWS
 from stablerule.reasoning.choosing import Queries
-from stablerule.reasoning.evidence_weights import Examples, fit_weights, gather_examples, softmax_loss
+from stablerule.reasoning.evidence_weights import Examples, collect_weight_examples, fit_evidence_weights, softmax_loss
 from stablerule.reasoning.learned import Choice, Course, Learned, Lesson
 from stablerule.reasoning.model_folder import NETWORK as NETWORK_FILE
 from stablerule.reasoning.model_folder import SavedModel
@@ -91,14 +98,14 @@ from stablerule.reasoning.scoring.firing import (
     N_FIRINGS,
     Workplace,
     close_relation,
-    fire,
-    new_workplace,
-    no_firings,
+    fire_rules,
+    make_empty_firings,
+    make_firing_workplace,
     open_relation,
 )
 from stablerule.reasoning.scoring.query_kernels import Asked, Desk
 from stablerule.reasoning.scoring.score import Aggregation
-from stablerule.reasoning.scoring.theory import By, Encoded, Theory, encode_rules, no_traits
+from stablerule.reasoning.scoring.theory import By, Encoded, Theory, encode_rules, make_empty_traits
 from stablerule.reasoning.searcher import Searcher
 from stablerule.rules.measuring import measure_rules
 from stablerule.rules.scored import NUMBERS as RULE_NUMBERS
@@ -154,58 +161,58 @@ __all__ = [
     "Workplace",
     "average_metrics",
     "average_metrics_by_kind",
-    "best_of",
-    "budget_within",
     "calibrate",
-    "check_at_least",
     "check_count",
     "check_minutes",
+    "check_option_at_least",
     "check_walk_lengths",
+    "choose_walk_count",
+    "choose_walks_in_time",
     "close_relation",
+    "collect_weight_examples",
     "compiled",
     "compiled_part",
     "compute_metrics",
     "count_cores",
-    "duration",
     "encode_rules",
-    "expected_bodies",
+    "expect_body_count",
     "find_path_kind",
     "find_relation_edges",
     "find_split_of_file",
-    "finish",
-    "fire",
-    "fit_weights",
+    "finish_learning",
+    "fire_rules",
+    "fit_evidence_weights",
     "flatten_options",
-    "gather_examples",
     "interrupt_later",
     "is_dataset_at_hand",
     "join_options",
+    "keep_best_bodies",
+    "limit_measuring_to_budget",
+    "limit_walks_to_budget",
     "make_balanced_clusters",
+    "make_empty_firings",
+    "make_empty_traits",
+    "make_firing_workplace",
     "make_read_error",
     "measure_chains",
     "measure_rules",
+    "name_learned_rules",
     "narrow_to_split",
     "need_balanced_clusters",
-    "new_workplace",
-    "no_firings",
-    "no_traits",
+    "number_learned_rules",
     "open_bytes",
     "open_relation",
     "read_line_blocks",
     "read_only",
     "read_utf8_pieces",
     "reduce_signatures",
-    "rule_frame",
-    "rule_ids",
     "run_in_threads",
     "sample_paths",
     "sample_rules",
     "score_bodies",
-    "smooth_counts",
+    "smooth_sample_counts",
     "softmax_loss",
+    "spell_duration",
     "spell_read_option",
     "split_suffixes",
-    "walks_for",
-    "walks_in_time",
-    "walks_within",
 ]

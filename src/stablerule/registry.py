@@ -36,7 +36,7 @@ LIBRARY = "stablerule"
 NOTES = logging.getLogger(__name__)
 
 
-def no_settings(graph: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+def find_no_settings(graph: str, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return no options: the defaults of the method."""
     return {}
 
@@ -56,7 +56,7 @@ class Method:
     place: str
     inductive: bool
     explains: bool
-    settings: Callable[[str, Mapping[str, Any]], dict[str, Any]] = no_settings
+    settings: Callable[[str, Mapping[str, Any]], dict[str, Any]] = find_no_settings
 
     def load_class(self) -> type[Reasoner]:
         """Import the class of the learner."""
@@ -70,16 +70,18 @@ class Method:
         return found
 
 
-def _rules(name: str, place: str, about: str) -> Method:
+def _make_rule_methods(name: str, place: str, about: str) -> Method:
     return Method(name, "rules", about, f"stablerule.learning.{place}", inductive=True, explains=True)
 
 
 OWN_METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        _rules("stablerule", "stablerule:StableRule", "a network over sampled paths, decorrelating weights"),
-        _rules("tabular", "tabular:Tabular", "the counts of sampled paths, no network"),
-        _rules("given", "given:GivenRules", "rules from a file, of AnyBURL, AMIE or your own"),
+        _make_rule_methods(
+            "stablerule", "stablerule:StableRule", "a network over sampled paths, decorrelating weights"
+        ),
+        _make_rule_methods("tabular", "tabular:Tabular", "the counts of sampled paths, no network"),
+        _make_rule_methods("given", "given:GivenRules", "rules from a file, of AnyBURL, AMIE or your own"),
         Method(
             "popularity",
             "control",

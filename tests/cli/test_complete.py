@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from typer.testing import Result
 
 from stablerule import Dataset, Tabular, Triples, households, load_model, read_dataset, write_dataset
-from stablerule.cli.complete_files import BASE, Parts, spell, spell_iri
+from stablerule.cli.complete_files import BASE, Parts, spell_output_cell, spell_output_iri
 from stablerule.graph import Graph
 from stablerule.io.rdf import Shortening
 from stablerule.learning.options import Mining
@@ -371,7 +371,7 @@ iris = st.builds(
 def test_whatever_a_name_is_the_line_is_valid(name: str) -> None:
     ox = pytest.importorskip("pyoxigraph")
     none = Shortening({})
-    line = f"<x:h> {spell_iri(name, none, BASE)} {spell(name, none, BASE)} ."
+    line = f"<x:h> {spell_output_iri(name, none, BASE)} {spell_output_cell(name, none, BASE)} ."
     (triple,) = ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)
     assert triple.predicate.value == name or triple.predicate.value.startswith(BASE)
     assert line.count("\n") == 0
@@ -380,4 +380,4 @@ def test_whatever_a_name_is_the_line_is_valid(name: str) -> None:
 @given(names, names)
 def test_different_names_stay_different(one: str, other: str) -> None:
     none = Shortening({})
-    assert (spell(one, none, BASE) == spell(other, none, BASE)) == (one == other)
+    assert (spell_output_cell(one, none, BASE) == spell_output_cell(other, none, BASE)) == (one == other)

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from stablerule import load, read_dataset
 from stablerule.cli import main
-from stablerule.cli.output import plain, table
+from stablerule.cli.output import make_printed_table, plain
 from stablerule.errors import ReadError
 from tests.terminal import fails, program, run
 
@@ -197,7 +197,7 @@ def run_here(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
         raise error
 
     monkeypatch.setattr(main, "app", command)
-    return main._run()
+    return main._run_command_line()
 
 
 def test_what_is_unexpected_is_not_called_serious(
@@ -265,7 +265,7 @@ def test_numbers_stay_whole_on_a_narrow_terminal() -> None:
     row = next(line.split() for line in lines if line.startswith("yago3-10 "))
     assert row[:6] == ["yago3-10", "123,182", "37", "1,079,040", "5,000", "5,000"]
     assert len(row) > 6
-    made = table("facts", "relation", right=("facts",))
+    made = make_printed_table("facts", "relation", right=("facts",))
     made.add_row("1,234,567", "a_name_that_is_long")
     with (narrow := Console(width=14)).capture() as printed:
         narrow.print(made)

@@ -20,10 +20,16 @@ from stablerule import Dataset, Graph, Rule, households, newsroom
 from stablerule.errors import InputError, MissingExtra, OptionError, ReadError, WriteError
 from stablerule.learning import Mining, StableRule, Tabular, fitting
 from stablerule.learning.checkpoints import Checkpoints, Progress
-from stablerule.learning.extraction import Candidates, best_of, from_scores, rule_frame, smooth_counts
+from stablerule.learning.extraction import (
+    Candidates,
+    keep_best_bodies,
+    list_scored_bodies,
+    name_learned_rules,
+    smooth_sample_counts,
+)
 from stablerule.learning.fitting import sample_paths
 from stablerule.learning.options import FEW_RELATIONS, PAPER_SIZES, Decorrelation, Training
-from stablerule.learning.plan import FEW_RULES, MANY_RULES, rules_for
+from stablerule.learning.plan import FEW_RULES, MANY_RULES, choose_rule_count
 from stablerule.reasoning import Reasoner
 from stablerule.reasoning.learned import Course, Lesson
 from stablerule.reasoning.option_types import join_options
@@ -59,7 +65,7 @@ candidate = st.tuples(st.integers(0, 9), st.integers(0, 3), st.sampled_from([0.1
 def test_the_best_are_kept_whatever_the_blocks(rows: list[tuple[int, int, float]], k: int, block: int) -> None:
     rows = sorted(rows)
     parts = [rows[i : i + block] for i in range(0, len(rows), block)]
-    best = best_of((Candidates(*(np.array(c) for c in zip(*part, strict=True))) for part in parts), 2, k)
+    best = keep_best_bodies((Candidates(*(np.array(c) for c in zip(*part, strict=True))) for part in parts), 2, k)
     expected = set()
     for head in range(4):
         of_head = sorted((r for r in rows if r[1] == head), key=lambda r: (-r[2], r[0]))
@@ -72,7 +78,7 @@ def test_the_network_is_worth_some_samples() -> None:
     relations = 2 * samples.n_relations
     rows = np.flatnonzero(samples.closed)[5:25]
     p = np.random.default_rng(0).dirichlet(np.ones(relations + 1), size=len(rows))
-    alone, mixed, counted = (from_scores(rows, p, samples, worth) for worth in (None, 20.0, 0.0))
+    alone, mixed, counted = (list_scored_bodies(rows, p, samples, worth) for worth in (None, 20.0, 0.0))
     counts = {(b, h): n for b, h, n in zip(samples.cell_bodies, samples.cell_heads, samples.cell_counts, strict=True)}
     seen = 0
     for i, (body, head) in enumerate(zip(mixed.bodies.tolist(), mixed.heads.tolist(), strict=True)):
@@ -89,12 +95,12 @@ def test_few_relations_have_more_rules() -> None:
     def graph(relations: int) -> Graph:
         return Dataset.from_names("x", train=[("a", f"r{i}", "b") for i in range(relations)]).graph
 
-    assert (rules_for(graph(3)), rules_for(graph(FEW_RELATIONS))) == (MANY_RULES, FEW_RULES)
+    assert (choose_rule_count(graph(3)), choose_rule_count(graph(FEW_RELATIONS))) == (MANY_RULES, FEW_RULES)
 
 
 def test_ids_become_names() -> None:
     graph = Dataset.from_names("x", train=[("a", "r", "b"), ("b", "s", "c")]).graph
-    frame = rule_frame(graph, np.array([[0, 3, -1], [1, -1, -1]], np.int32), np.array([1, 2]))
+    frame = name_learned_rules(graph, np.array([[0, 3, -1], [1, -1, -1]], np.int32), np.array([1, 2]))
     assert frame.rows() == [("s", ["r", "~s"]), ("~r", ["s"])]
 
 
@@ -144,7 +150,7 @@ def test_smoothed_counts_by_hand() -> None:
     body, head = samples.cell_bodies[cell], samples.cell_heads[cell]
     prior = samples.cell_counts[samples.cell_heads == head].sum() / samples.n_samples
     expected = (samples.cell_counts[cell] + 2 * prior) / (samples.totals[body] + 2)
-    assert smooth_counts(samples, 2.0)[cell] == pytest.approx(expected)
+    assert smooth_sample_counts(samples, 2.0)[cell] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -407,7 +413,7 @@ def test_a_killed_run_goes_on_with_another_budget(tmp_path: Path, monkeypatch: p
         return sample_paths(lesson, o, walks)
 
     monkeypatch.setattr(fitting, "sample_paths", walk)
-    monkeypatch.setattr(fitting, "walks_in_time", lambda lesson, o: 50_000)  # all that a small budget has time for
+    monkeypatch.setattr(fitting, "choose_walks_in_time", lambda lesson, o: 50_000)  # all that a small budget has time for
     monkeypatch.setattr(Checkpoints, "due", lambda self: True)
     with monkeypatch.context() as dying:
         keep = Checkpoints.keep
@@ -420,7 +426,7 @@ def test_a_killed_run_goes_on_with_another_budget(tmp_path: Path, monkeypatch: p
         dying.setattr(Checkpoints, "keep", keep_and_die)
         with pytest.raises(Killed):
             learner.fit(graph, valid, minutes=1, checkpoint=tmp_path / "kept")
-    monkeypatch.setattr(fitting, "walks_in_time", lambda lesson, o: 400_000)
+    monkeypatch.setattr(fitting, "choose_walks_in_time", lambda lesson, o: 400_000)
     resumed = learner.fit(graph, valid, minutes=60, checkpoint=tmp_path / "kept", resume=True)
     assert began == [50_000, 50_000]
     course = resumed.learned_.course

@@ -9,9 +9,9 @@ import torch
 from stablerule.learning.network import (
     RuleNetwork,
     Tables,
+    are_denormals_zero,
     denormals_as_zero,
     head_probabilities,
-    takes_denormals_as_zero,
 )
 
 
@@ -38,11 +38,11 @@ def test_all_threads_take_them_as_zero_inside_and_not_after() -> None:
 def test_what_was_set_before_is_kept_also_after_an_error() -> None:
     with pytest.raises(ZeroDivisionError), denormals_as_zero():
         raise ZeroDivisionError
-    assert not takes_denormals_as_zero()
+    assert not are_denormals_zero()
     torch.set_flush_denormal(True)
     with denormals_as_zero():
         pass
-    assert takes_denormals_as_zero()
+    assert are_denormals_zero()
 
 
 def test_a_network_scores_with_them_as_zero(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,10 +51,10 @@ def test_a_network_scores_with_them_as_zero(monkeypatch: pytest.MonkeyPatch) -> 
     tables = network.tables
 
     def look() -> Tables:
-        seen.append(takes_denormals_as_zero())
+        seen.append(are_denormals_zero())
         return tables()
 
     monkeypatch.setattr(network, "tables", look)
     head_probabilities(network, np.array([[0, 1, 2]]))
     assert seen == [True]
-    assert not takes_denormals_as_zero()
+    assert not are_denormals_zero()

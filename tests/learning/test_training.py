@@ -16,7 +16,7 @@ from stablerule.learning.batches import Pool
 from stablerule.learning.checkpoints import Checkpoints, Progress
 from stablerule.learning.network import RuleNetwork
 from stablerule.learning.options import Decorrelation, Training
-from stablerule.learning.training import cross_entropy, train
+from stablerule.learning.training import compute_training_loss, train_network
 from stablerule.reasoning.budget import Budget
 from stablerule.samples import RuleSamples, sample_rules
 
@@ -68,13 +68,13 @@ def test_the_loss_is_the_weighted_mean_over_single_samples() -> None:
     for row, head, count in zip(batch.cell_rows, batch.cell_heads, batch.cell_counts, strict=True):
         for _ in range(int(count)):
             total += w[row] * torch.nn.functional.cross_entropy(logits[row], head)
-    assert float(cross_entropy(logits, batch, w)) == pytest.approx(float(total / 500), rel=1e-6)
+    assert float(compute_training_loss(logits, batch, w)) == pytest.approx(float(total / 500), rel=1e-6)
 
 
 @pytest.mark.parametrize("order", ["mixed", "lengths"])
 def test_held_out_loss_falls_and_history_is_kept(order: str) -> None:
     net = network()
-    at = train(net, SAMPLES, replace(OPTIONS, order=order), WEIGHTS)  # type: ignore[arg-type]
+    at = train_network(net, SAMPLES, replace(OPTIONS, order=order), WEIGHTS)  # type: ignore[arg-type]
     stages = 3 if order == "lengths" else 1
     assert len(at.steps) == 30 * stages
     last = at.checks[-1]["loss"]
@@ -86,30 +86,30 @@ def test_held_out_loss_falls_and_history_is_kept(order: str) -> None:
 
 
 def test_without_weights_nothing_is_weighed_and_random_weights_have_the_same_share() -> None:
-    plain = train(network(), SAMPLES, OPTIONS, None)
+    plain = train_network(network(), SAMPLES, OPTIONS, None)
     assert all(set(step) == {"loss"} for step in plain.steps)
     learned, control = network(), network()
-    one = train(learned, SAMPLES, OPTIONS, WEIGHTS)
-    two = train(control, SAMPLES, OPTIONS, Decorrelation(random=True))
+    one = train_network(learned, SAMPLES, OPTIONS, WEIGHTS)
+    two = train_network(control, SAMPLES, OPTIONS, Decorrelation(random=True))
     assert one.steps[6]["share"] == pytest.approx(two.steps[6]["share"], abs=0.02)
     assert not torch.equal(values(learned), values(control))
 
 
 def test_training_ends_when_nothing_is_gained_and_keeps_the_best() -> None:
     net = network()
-    at = train(net, SAMPLES, replace(OPTIONS, steps=400, learning_rate=0.3, check_every=5, patience=2), WEIGHTS)
+    at = train_network(net, SAMPLES, replace(OPTIONS, steps=400, learning_rate=0.3, check_every=5, patience=2), WEIGHTS)
     assert len(at.steps) < 400
     judged = Pool(SAMPLES.split(0.05, 0)[1], (1, 2, 3)).draw(training.HELD_OUT_SAMPLES, (0, 1, 0))
     with torch.no_grad():
-        loss = cross_entropy(net.forward_mixed(judged.bodies)[1], judged, torch.ones(len(judged.ids)))
+        loss = compute_training_loss(net.forward_mixed(judged.bodies)[1], judged, torch.ones(len(judged.ids)))
     assert float(loss) == pytest.approx(min(c["loss"] for c in at.checks), abs=2e-4)
 
 
 def test_same_seed_same_network() -> None:
     one, two, other = network(), network(), network()
-    train(one, SAMPLES, OPTIONS, WEIGHTS)
-    train(two, SAMPLES, OPTIONS, WEIGHTS)
-    train(other, SAMPLES, OPTIONS, WEIGHTS, seed=1)
+    train_network(one, SAMPLES, OPTIONS, WEIGHTS)
+    train_network(two, SAMPLES, OPTIONS, WEIGHTS)
+    train_network(other, SAMPLES, OPTIONS, WEIGHTS, seed=1)
     assert torch.equal(values(one), values(two))
     assert not torch.equal(values(one), values(other))
 
@@ -138,15 +138,15 @@ class DyingCheckpoints(Checkpoints):
 def test_a_killed_run_resumes_to_the_same_end(tmp_path: Path, order: str, features: str) -> None:
     options, weights = replace(OPTIONS, order=order), Decorrelation(features=features)  # type: ignore[arg-type]
     whole = network()
-    expected = train(whole, SAMPLES, options, weights)
+    expected = train_network(whole, SAMPLES, options, weights)
     folder = tmp_path / "run"
     for start, lives in ((0, 13), (99, 9)):  # the second begins with another network, which the checkpoint replaces
         dying = DyingCheckpoints(folder, {"seed": 0}, resume=True)
         dying.lives = lives
         with pytest.raises(Killed):
-            train(network(seed=start), SAMPLES, options, weights, checkpoints=dying)
+            train_network(network(seed=start), SAMPLES, options, weights, checkpoints=dying)
     resumed = network(seed=98)
-    at = train(resumed, SAMPLES, options, weights, checkpoints=Checkpoints(folder, {"seed": 0}, resume=True))
+    at = train_network(resumed, SAMPLES, options, weights, checkpoints=Checkpoints(folder, {"seed": 0}, resume=True))
     assert torch.allclose(values(resumed), values(whole), atol=1e-6, rtol=0)
     assert at.steps == expected.steps
     assert at.checks == expected.checks
@@ -172,16 +172,16 @@ class Steps(Budget):
 def test_a_run_that_ran_out_of_time_resumes_to_the_same_end(tmp_path: Path, order: str) -> None:
     options = replace(OPTIONS, order=order)  # type: ignore[arg-type]
     whole = network()
-    expected = train(whole, SAMPLES, options, WEIGHTS)
+    expected = train_network(whole, SAMPLES, options, WEIGHTS)
     assert expected.ended_by == "itself"
     for steps in (0, 13, 9):
         kept = Checkpoints(tmp_path / "run", {"seed": 0}, resume=True)
-        at = train(network(), SAMPLES, options, WEIGHTS, checkpoints=kept, budget=Steps(steps))
+        at = train_network(network(), SAMPLES, options, WEIGHTS, checkpoints=kept, budget=Steps(steps))
         assert at.ended_by == "minutes"
     assert len(at.steps) == 22
     resumed = network()
     kept = Checkpoints(tmp_path / "run", {"seed": 0}, resume=True)
-    at = train(resumed, SAMPLES, options, WEIGHTS, checkpoints=kept)
+    at = train_network(resumed, SAMPLES, options, WEIGHTS, checkpoints=kept)
     assert at.ended_by == "itself"
     assert torch.allclose(values(resumed), values(whole), atol=1e-6, rtol=0)
     assert at.steps == expected.steps
@@ -194,12 +194,12 @@ def test_ctrl_c_ends_with_what_was_learned(monkeypatch: pytest.MonkeyPatch) -> N
     def interrupted(*arguments: object) -> torch.Tensor:
         if next(calls) == 12:
             raise KeyboardInterrupt
-        return cross_entropy(*arguments)  # type: ignore[arg-type]
+        return compute_training_loss(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(training, "cross_entropy", interrupted)
+    monkeypatch.setattr(training, "compute_training_loss", interrupted)
     net = network()
     before = values(net)
-    at = train(net, SAMPLES, OPTIONS, WEIGHTS)
+    at = train_network(net, SAMPLES, OPTIONS, WEIGHTS)
     assert at.ended_by == "interrupt"
     assert 0 < len(at.steps) < 13
     assert not torch.equal(values(net), before)
@@ -209,9 +209,9 @@ def test_checkpoints_of_other_runs_and_damaged_ones_are_refused(tmp_path: Path) 
     folder = tmp_path / "run"
     dying = DyingCheckpoints(folder, {"seed": 0, "graph": "x"})
     with pytest.raises(Killed):
-        train(network(), SAMPLES, OPTIONS, WEIGHTS, checkpoints=dying)
+        train_network(network(), SAMPLES, OPTIONS, WEIGHTS, checkpoints=dying)
     with pytest.raises(ReadError, match="of another run: graph differ"):
-        train(
+        train_network(
             network(),
             SAMPLES,
             OPTIONS,
@@ -221,7 +221,7 @@ def test_checkpoints_of_other_runs_and_damaged_ones_are_refused(tmp_path: Path) 
     state = folder / "state.safetensors"
     state.write_bytes(state.read_bytes()[:100])
     with pytest.raises(ReadError, match=r"state.safetensors: damaged \(its checksum is another"):
-        train(
+        train_network(
             network(),
             SAMPLES,
             OPTIONS,

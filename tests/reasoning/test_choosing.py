@@ -17,13 +17,13 @@ from stablerule.errors import OptionError, ReadError
 from stablerule.io.checked_folder import make_record
 from stablerule.reasoning import RuleReasoner
 from stablerule.reasoning import choosing as module
-from stablerule.reasoning.choosing import Queries, choose_aggregation, split_valid
+from stablerule.reasoning.choosing import Queries, choose_aggregation, split_valid_for_choosing
 from stablerule.reasoning.evidence_weights import (
     Examples,
     Weights,
-    fit_weights,
-    gather_examples,
-    mean_reciprocal_rank,
+    collect_weight_examples,
+    fit_evidence_weights,
+    rank_weight_examples,
     softmax_loss,
 )
 from stablerule.reasoning.learned import Choice
@@ -144,7 +144,7 @@ def test_what_constants_say_can_be_left_out_of_evidence() -> None:
     queries, known = Queries.both_ways(world.valid, world.graph.n_relations), world.graph
     room = 2 * world.graph.n_entities
     encoded = [encode_rules(rules, world.graph) for rules in (model.rules, model.rules.filter(kind="chains"))]
-    both, chains = (gather_examples(RuleSearcher(one, Aggregation()), *queries, known, room) for one in encoded)
+    both, chains = (collect_weight_examples(RuleSearcher(one, Aggregation()), *queries, known, room) for one in encoded)
     assert (both.stand_for > 0).sum() > (chains.stand_for > 0).sum() > 0  # constants reach more
     alone = both.by_chains_alone()
     there = alone.stand_for > 0
@@ -267,13 +267,13 @@ def test_an_aggregation_reads_back_what_it_wrote() -> None:
 @given(st.integers(0, 2000), st.integers(0, 100))
 def test_the_parts_of_valid_are_disjoint_and_complete(n: int, seed: int) -> None:
     rows = np.stack([np.arange(n), np.zeros(n), np.arange(n)], 1).astype(np.int32)
-    parts = split_valid(Triples(rows), seed)
+    parts = split_valid_for_choosing(Triples(rows), seed)
     found = [part.heads.tolist() for part in parts if part is not None]
     assert sorted(head for part in found for head in part) == list(range(n))
     assert all(part == sorted(part) for part in found)
     assert (parts[0] is None) == (n == 0)
     assert (parts[1] is None) == (n < module.FEWEST_TO_PART)
-    assert [None if p is None else p.heads.tolist() for p in split_valid(Triples(rows), seed)] == [
+    assert [None if p is None else p.heads.tolist() for p in split_valid_for_choosing(Triples(rows), seed)] == [
         None if p is None else p.heads.tolist() for p in parts
     ]
     if parts[0] is not None and parts[1] is not None:
@@ -281,14 +281,14 @@ def test_the_parts_of_valid_are_disjoint_and_complete(n: int, seed: int) -> None
 
 
 def test_without_valid_there_are_no_parts() -> None:
-    assert split_valid(None, 0) == (None, None)
+    assert split_valid_for_choosing(None, 0) == (None, None)
 
 
 def test_only_some_hundreds_of_one_relation_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_OF_A_RELATION", 7)
     relations = np.repeat(np.arange(3, dtype=np.int32), (20, 5, 9))
     heads = np.arange(34, dtype=np.int32)
-    kept = module._few_of_each(Queries(heads, relations, heads))
+    kept = module._limit_queries_of_each_relation(Queries(heads, relations, heads))
     assert np.bincount(kept.relations).tolist() == [7, 5, 7]
     assert kept.heads.tolist() == [*range(7), *range(20, 25), *range(25, 32)]
 
@@ -360,7 +360,7 @@ def test_the_slope_of_the_loss_is_that_of_finite_differences(seed: int) -> None:
 
 def test_fitted_weights_can_not_be_bettered_a_little() -> None:
     examples, graph = random_examples(0, n=200), random_graph(0)
-    weights = fit_weights(examples, graph, [1.0])[0]
+    weights = fit_evidence_weights(examples, graph, [1.0])[0]
     assert set(weights) == {"*", "r0", "r1"}
     useful = examples.useful
     stretched = [np.array(weights["*"]) * factor for factor in np.linspace(0.2, 5, 200)]
@@ -369,12 +369,12 @@ def test_fitted_weights_can_not_be_bettered_a_little() -> None:
     least = plain_loss(examples, useful, common)
     for step in 0.3 * np.vstack([np.eye(4), -np.eye(4)])[[0, 1, 2, 4, 5, 6]]:
         assert plain_loss(examples, useful, common + step) > least
-    assert fit_weights(examples, graph, [1.0])[0] == weights
+    assert fit_evidence_weights(examples, graph, [1.0])[0] == weights
 
 
 def test_a_score_says_how_often_such_a_candidate_is_the_answer() -> None:
     examples, graph = random_examples(2, n=3000), random_graph(0)
-    for name, weights in fit_weights(examples, graph, [1.0])[0].items():
+    for name, weights in fit_evidence_weights(examples, graph, [1.0])[0].items():
         here = examples.useful
         if name != "*":
             here = here[examples.relations[here] == int(name[1])]
@@ -390,8 +390,8 @@ def test_a_score_says_how_often_such_a_candidate_is_the_answer() -> None:
 def test_several_ridges_at_once_are_each_as_if_alone() -> None:
     examples, graph = random_examples(3, n=200), random_graph(0)
     ridges = [0.5, 8.0, 2.0]
-    for ridge, together in zip(ridges, fit_weights(examples, graph, ridges), strict=True):
-        alone = fit_weights(examples, graph, [ridge])[0]
+    for ridge, together in zip(ridges, fit_evidence_weights(examples, graph, ridges), strict=True):
+        alone = fit_evidence_weights(examples, graph, [ridge])[0]
         for name, weights in alone.items():
             assert together[name] == pytest.approx(weights, rel=0.01, abs=0.01)
 
@@ -408,14 +408,14 @@ def test_the_rank_among_the_rivals_of_the_examples(seed: int) -> None:
         better = examples.stand_for[q][1:][scores[1:] > scores[0]].sum()
         equal = examples.stand_for[q][1:][scores[1:] == scores[0]].sum()
         reciprocal.append(1 / (1 + better + equal / 2))
-    assert mean_reciprocal_rank(examples, graph, weights) == pytest.approx(np.mean(reciprocal))
+    assert rank_weight_examples(examples, graph, weights) == pytest.approx(np.mean(reciprocal))
 
 
 def test_a_strong_ridge_draws_a_relation_to_the_common_weights() -> None:
     examples, graph = random_examples(1, n=200), random_graph(0)
 
     def away(ridge: float) -> float:
-        weights = fit_weights(examples, graph, [ridge])[0]
+        weights = fit_evidence_weights(examples, graph, [ridge])[0]
         own, common = np.array(weights["r0"][:-1]), np.array(weights["*"][:-1])
         return float(np.abs(own / np.linalg.norm(own) - common / np.linalg.norm(common)).max())  # but for a stretch
 
@@ -426,5 +426,5 @@ def test_nothing_to_fit_to_gives_no_weights() -> None:
     examples = random_examples(0)
     nothing = Examples(examples.rows, np.zeros_like(examples.stand_for), examples.relations)
     assert len(nothing.useful) == 0
-    assert fit_weights(nothing, random_graph(0), [1.0, 4.0]) == 2 * [{"*": (0.0,) * 4}]
-    assert mean_reciprocal_rank(nothing, random_graph(0), {"*": (0.0,) * 4}) == 0
+    assert fit_evidence_weights(nothing, random_graph(0), [1.0, 4.0]) == 2 * [{"*": (0.0,) * 4}]
+    assert rank_weight_examples(nothing, random_graph(0), {"*": (0.0,) * 4}) == 0

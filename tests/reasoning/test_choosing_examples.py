@@ -28,7 +28,7 @@ def chosen_on(model: Tabular) -> str:
 @pytest.mark.parametrize("share", [0.01, 0.3])
 def test_facts_that_choose_are_examples(share: float) -> None:
     some = some_facts(GRAPH, 0, share)
-    facts = choosing._training_facts(GRAPH, ExampleFacts.of(GRAPH, some), seed=0)
+    facts = choosing._draw_training_queries(GRAPH, ExampleFacts.of(GRAPH, some), seed=0)
     chosen = both_ways(facts, GRAPH)
     assert chosen <= both_ways(some, GRAPH)
     assert len(facts) == min(len(some.distinct()), choosing.MOST_JUDGED)

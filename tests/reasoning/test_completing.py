@@ -18,7 +18,7 @@ from stablerule.graph.behaviour import find_behaviour
 from stablerule.learning.options import Mining
 from stablerule.reasoning import completing
 from stablerule.reasoning.calibration import Calibration
-from stablerule.reasoning.completing import Completion, NewFact, TrueFacts, best_facts, complete
+from stablerule.reasoning.completing import Completion, NewFact, TrueFacts, complete, keep_best_new_facts
 from stablerule.reasoning.curves import Curve
 from stablerule.reasoning.situations import OTHER, Situations
 from stablerule.reasoning.wanted import USUAL_TOP, Wanted
@@ -310,7 +310,7 @@ def test_frames_join_although_some_are_empty(model: Tabular) -> None:
     completion = Completion(model.rule_searcher(), Wanted(threshold=0.999999), calibration=curves)
     frames = [completion.of(relation) for relation in completion.relations]
     assert all(frame.schema == completion.nothing().schema for frame in frames)
-    assert len(best_facts(completion.nothing(), 3)) == 0
+    assert len(keep_best_new_facts(completion.nothing(), 3)) == 0
 
 
 def test_what_makes_no_sense_is_refused(model: Tabular) -> None:

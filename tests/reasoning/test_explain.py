@@ -17,11 +17,11 @@ from stablerule.reasoning.completing import complete
 from stablerule.reasoning.queries import encode_triples
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.evidence import COLUMNS
-from stablerule.reasoning.scoring.explain import find_chain_paths, first_rules
+from stablerule.reasoning.scoring.explain import find_chain_paths, find_first_rules_of_reasons
 from stablerule.reasoning.scoring.score import AGGREGATIONS, Aggregation, AggregationName
 from stablerule.reasoning.scoring.theory import encode_rules
 from stablerule.reasoning.whynot import WhyNot
-from stablerule.reasoning.whynot import why_not as doubt
+from stablerule.reasoning.whynot import explain_why_not as doubt
 from tests.paths.plain import simple_paths
 from tests.reasoning import plain
 from tests.worlds import random_graph
@@ -39,7 +39,7 @@ def explain(search: RuleSearcher, *triple: str) -> list[Explanation]:
     return list(search.name_reasons(*asked, search.explain(*asked)[1])[0])
 
 
-def why_not(search: RuleSearcher, *triple: str) -> WhyNot:
+def explain_why_not(search: RuleSearcher, *triple: str) -> WhyNot:
     return doubt(search, *encode_triples([triple], search.graph.vocabulary))
 
 
@@ -268,7 +268,7 @@ def test_completing_answering_and_explaining_give_one_reason_for_one_fact(seed: 
         found, _, noted = search.answer(*asked[:2], graph.n_entities, reasons=1)
         assert noted is not None
         place = int(np.flatnonzero(found[0] == asked[2][0])[0])
-        assert first_rules(noted)[place] == reasons.rules[0]
+        assert find_first_rules_of_reasons(noted)[place] == reasons.rules[0]
 
 
 @given(st.integers(0, 10_000))
@@ -311,7 +311,7 @@ def test_records_become_text_and_plain_values() -> None:
 
 
 def test_why_not_without_a_rule() -> None:
-    found = why_not(family({"speaks(X, Y) <- speaks(X, Y)": 0.5}), "Ann", "lives_in", "Oslo")
+    found = explain_why_not(family({"speaks(X, Y) <- speaks(X, Y)": 0.5}), "Ann", "lives_in", "Oslo")
     assert (found.reason, found.found, found.known, found.rules, found.score) == (
         "no rule for the relation",
         False,
@@ -329,7 +329,7 @@ def test_why_not_without_a_path() -> None:
         "speaks(X, Y) <- lives_in(X, A), parent_of(A, Y)": 0.4,
         "speaks(X, 'Italian') <- parent_of(X, A)": 0.3,
     }
-    found = why_not(family(rules), "Cid", "speaks", "Italian")
+    found = explain_why_not(family(rules), "Cid", "speaks", "Italian")
     assert found.reason == "rules but no path"
     assert not found.found
     assert found.rank.best > 0
@@ -340,15 +340,15 @@ def test_why_not_without_a_path() -> None:
     assert (second.taken, second.relation, second.names) == (1, "parent_of", ("Oslo",))
     assert second.outcome == "ends at step 2 of 2: no parent_of from 'Oslo'"
     assert json.loads(json.dumps(found.to_json()))["attempts"][2]["taken"] == 1
-    elsewhere = why_not(family(rules), "Ann", "speaks", "Oslo").attempts[0]
+    elsewhere = explain_why_not(family(rules), "Ann", "speaks", "Oslo").attempts[0]
     assert elsewhere.relation is None
     assert elsewhere.outcome == "leads from 'Ann' to 'Italian', not there"
-    by_tail = why_not(family(rules), "Italian", "~speaks", "Cid").attempts[0]
+    by_tail = explain_why_not(family(rules), "Italian", "~speaks", "Cid").attempts[0]
     assert by_tail.start == "Cid"
 
 
 def test_why_not_where_all_rules_are_about_others() -> None:
-    found = why_not(family({"speaks(X, 'Italian') <- lives_in(X, 'Rome')": 0.9}), "Ann", "speaks", "Oslo")
+    found = explain_why_not(family({"speaks(X, 'Italian') <- lives_in(X, 'Rome')": 0.9}), "Ann", "speaks", "Oslo")
     assert (found.reason, found.rules, found.attempts) == ("rules but no path", 1, ())
     assert found.lines()[1:] == [
         "It is no answer: the rule for speaks does not lead there.",
@@ -361,7 +361,7 @@ def test_a_path_that_passes_an_entity_twice_is_none() -> None:
     search = searched(graph, RuleSet([(Rule("q", ("r", "r", "r")), {"confidence": 0.5})]))
     assert not len(search.encoded.theory.bodies)  # q is no relation of this graph
     search = searched(graph, RuleSet([(Rule("r", ("r", "r", "r")), {"confidence": 0.5})]))
-    found = why_not(search, "a", "r", "b")
+    found = explain_why_not(search, "a", "r", "b")
     assert found.reason == "rules but no path"
     assert found.attempts[0].outcome == "leads there from 'a' only by paths that pass an entity twice"
     assert found.known
@@ -372,7 +372,7 @@ def test_why_not_names_those_above() -> None:
         "lives_in(X, Y) <- parent_of(X, A), lives_in(A, Y)": 0.6,
         "lives_in(X, 'Oslo') <- parent_of(X, 'Cid')": 0.9,
     }
-    found = why_not(family(rules, "max_plus"), "Ann", "lives_in", "Rome")
+    found = explain_why_not(family(rules, "max_plus"), "Ann", "lives_in", "Rome")
     assert (found.reason, found.found, found.known) == ("outranked", True, True)
     assert (found.rank.best, found.rank.worst) == (2, 2)
     (rival,) = found.above
@@ -381,7 +381,7 @@ def test_why_not_names_those_above() -> None:
     assert rival.score == pytest.approx(0.9)
     assert "rank 2, score 0.600" in str(found)
     assert "  'Oslo'  0.900" in found.lines()
-    first = why_not(family(rules, "max_plus"), "Ann", "lives_in", "Oslo")
+    first = explain_why_not(family(rules, "max_plus"), "Ann", "lives_in", "Oslo")
     assert (first.reason, first.above, first.known) == ("answer is first", (), False)
     # Rome is left out of the ranks of new answers, being known; it does not stand above Oslo anyway.
     assert first.rank == first.rank_among_new
@@ -390,14 +390,14 @@ def test_why_not_names_those_above() -> None:
 def test_the_head_itself_may_stand_above() -> None:
     """Nobody is told that Ann is her own parent, but ranks count her."""
     rules = {"parent_of(X, 'Ann') <- lives_in(X, A)": 0.9, "parent_of(X, Y) <- lives_in(X, A), lives_in(Y, A)": 0.5}
-    found = why_not(family(rules), "Ann", "parent_of", "Bob")
+    found = explain_why_not(family(rules), "Ann", "parent_of", "Bob")
     assert found.rank.best == 2
     assert [rival.entity for rival in found.above] == ["Ann"]
 
 
 def test_known_answers_above_are_told_apart() -> None:
     rules = {"lives_in(X, 'Rome') <- parent_of(X, A)": 0.9, "lives_in(X, 'Oslo') <- parent_of(X, A)": 0.5}
-    found = why_not(family(rules), "Ann", "lives_in", "Oslo")
+    found = explain_why_not(family(rules), "Ann", "lives_in", "Oslo")
     assert (found.rank.best, found.rank_among_new.best) == (2, 1)
     assert found.place == "rank 2 (rank 1 without other known facts)"
     assert found.above[0].known

@@ -16,7 +16,7 @@ from stablerule.graph.triples import Ids
 from stablerule.learning.extraction import find_constant_rules
 from stablerule.paths.threads import run_in_threads
 from stablerule.reasoning import rule_searcher as module
-from stablerule.reasoning.evidence_weights import gather_examples
+from stablerule.reasoning.evidence_weights import collect_weight_examples
 from stablerule.reasoning.learned import Choice, Learned
 from stablerule.reasoning.model_folder import DataMark, SavedModel
 from stablerule.reasoning.rule_searcher import RuleSearcher
@@ -189,7 +189,7 @@ def test_threads_chunks_and_the_order_of_queries_change_nothing(
         search = RuleSearcher(encode_rules(rules, graph), way)
         h, r, a = (column[order] for column in asked)
         ranks = search.rank(h, r, a, graph, hidden=hidden)
-        examples = gather_examples(search, h, r, a, graph, 8, hidden=hidden)
+        examples = collect_weight_examples(search, h, r, a, graph, 8, hidden=hidden)
         strongest = np.sort(examples.rows, axis=1)
         return [
             ranks.best,
@@ -215,7 +215,7 @@ def test_a_search_that_was_used_answers_like_a_new_one() -> None:
     encoded = encode_rules(random_rules(graph, 6), graph)
     heads, relations, answers = all_queries(graph)
     used = RuleSearcher(encoded, Aggregation())
-    gather_examples(used, heads, relations, answers, graph, 4)
+    collect_weight_examples(used, heads, relations, answers, graph, 4)
     used.rank(graph.triples.heads, graph.triples.relations, graph.triples.tails, graph, hidden=True)
     used.answer(heads, relations, 2, graph)
     np.testing.assert_array_equal(
@@ -227,7 +227,7 @@ def test_a_search_that_was_used_answers_like_a_new_one() -> None:
 
 def rows_of(search: RuleSearcher, fact: tuple[int, int, int], known: Graph, *, hidden: bool) -> Any:
     """What fires for the answer, then for its rivals, sorted: the columns that come from rules alone."""
-    examples = gather_examples(search, *columns(fact), known, search.graph.n_entities, hidden=hidden)
+    examples = collect_weight_examples(search, *columns(fact), known, search.graph.n_entities, hidden=hidden)
     rows = examples.rows[0, examples.stand_for[0] > 0, :GATHERED]
     return rows[:1], rows[1:][np.lexsort(rows[1:].T)]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stablerule import Dataset, Rule, RuleSet
-from stablerule.learning.extraction import rule_ids
+from stablerule.learning.extraction import number_learned_rules
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.reasoning.evidence_weights import Examples
 from stablerule.reasoning.scoring.evidence import COLUMNS
@@ -28,7 +28,7 @@ EVERYTHING = ExampleFacts.all_of(GRAPH)
 
 def measured(*rules: Rule) -> RuleSet:
     frame = RuleSet(rules).to_frame()
-    found = measure_rules(GRAPH, *rule_ids(frame, GRAPH))
+    found = measure_rules(GRAPH, *number_learned_rules(frame, GRAPH))
     return RuleSet.from_frame(frame.with_columns(confidence=found.confidence, support=found.support))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from stablerule.datasets import newsroom
 from stablerule.learning import Tabular
-from stablerule.learning.extraction import smooth_counts
+from stablerule.learning.extraction import smooth_sample_counts
 from stablerule.samples import sample_rules
 from stablerule.shifts.splits import bias_examples
 from stablerule_lab.experiments.cells import cell_name
@@ -71,7 +71,7 @@ def test_the_summary_pairs_methods_of_one_seed(tmp_path: Path) -> None:
 
 def test_smoothed_counts_at_other_cells_are_those_of_the_same_cells() -> None:
     samples = sample_rules(WORLD.graph, 5000)
-    assert smooth_counts_at(samples, samples, 5.0) == pytest.approx(smooth_counts(samples, 5.0))
+    assert smooth_counts_at(samples, samples, 5.0) == pytest.approx(smooth_sample_counts(samples, 5.0))
     others = sample_rules(WORLD.graph, 5000, seed=1)
     found = smooth_counts_at(samples, others, 5.0)
     assert ((found > 0) & (found <= 1)).all()

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from stablerule import Dataset, households, load_model
 from stablerule.errors import OptionError
-from stablerule.reasoning.scoring.explain import first_rules
+from stablerule.reasoning.scoring.explain import find_first_rules_of_reasons
 from stablerule_lab.methods.rnnlogic.generator import RuleGenerator
 from stablerule_lab.methods.rnnlogic.learner import Generator, Predictor, RNNLogic, posterior
 from stablerule_lab.methods.rnnlogic.worth import Written
@@ -155,7 +155,7 @@ def test_reasons_are_there_only_where_a_rule_leads(fitted: RNNLogic) -> None:
     (entities,), _, reasons = searcher.answer(heads[:1], relations[:1], graph.n_entities, reasons=1)
     assert reasons is not None
     rules = np.full(graph.n_entities, -1, np.int32)
-    rules[entities] = first_rules(reasons)  # everybody but the head is an answer of a model with biases
+    rules[entities] = find_first_rules_of_reasons(reasons)  # everybody but the head is an answer of a model with biases
     assert (rules >= 0).tolist() == (led & (every != heads[0])).tolist()
     columns = searcher.tabulate_reasons(0, heads, every, rules)
     assert columns["rule"].is_not_null().to_list() == (rules >= 0).tolist()

@@ -9,15 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from stablerule.cli.model_graph import GraphOption, ModelArgument, ModelOnGraph, open_model
-from stablerule.cli.output import STDOUT, check_file, note, plain, print_atoms, print_json, print_message, visible
-from stablerule.cli.queries import answer_all, read_queries, write_answers
+from stablerule.cli.model_graph import GraphOption, ModelArgument, ModelOnGraph, open_model_argument
+from stablerule.cli.output import (
+    STDOUT,
+    check_output_option,
+    note,
+    plain,
+    print_atoms,
+    print_json,
+    print_message,
+    visible,
+)
+from stablerule.cli.queries import answer_queries_of_file, read_queries, write_answers
 from stablerule.errors import OptionError, WriteError, spell_count
 from stablerule.graph import inverse_of
 from stablerule.io import write_beside
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.streams import is_stream
-from stablerule.reasoning.answers import number, percent
+from stablerule.reasoning.answers import spell_reason_share, spell_score
 from stablerule.reasoning.calibration import read_answers
 from stablerule.registry import METHODS
 
@@ -85,25 +94,25 @@ def ask(
         if output == STDOUT:
             output = None
         if output is not None:
-            _check_place(output, overwrite=overwrite)
-        _answer_file(model, graph, queries, output, top, new=new, candidates=candidates)
+            _check_ask_output(output, overwrite=overwrite)
+        _answer_query_file(model, graph, queries, output, top, new=new, candidates=candidates)
         return
     if head is None or relation is None:
         raise OptionError("Say what to ask: HEAD and RELATION, or a file of queries with --queries FILE.")
     if output is not None or overwrite:
         raise OptionError("-o is for the answers to a file of queries; those to one query are printed.")
-    opened = open_model(model, graph)
+    opened = open_model_argument(model, graph)
     asked = inverse_of(relation) if inverse else relation
-    answers = _answers(opened, head, asked, top, new=new, candidates=candidates, explain=explain)
+    answers = _collect_ranked_answers(opened, head, asked, top, new=new, candidates=candidates, explain=explain)
     if json:
         print_json({"head": head, "relation": asked, "answers": [row.to_json(explain=explain) for row in answers]})
     elif answers:
-        _print_for_people(answers)
+        _print_ranked_answers(answers)
     else:
-        print_message(plain(f"No {'new ' if new else ''}answer: {_why_none(opened, head, asked)}"))
+        print_message(plain(f"No {'new ' if new else ''}answer: {_explain_empty_answers(opened, head, asked)}"))
 
 
-def _why_none(opened: ModelOnGraph, head: str, relation: str) -> str:
+def _explain_empty_answers(opened: ModelOnGraph, head: str, relation: str) -> str:
     if not METHODS[opened.model.method].explains:
         return f"{opened.model.method} has nothing to say about {head!r} and {relation!r}."
     if not {relation, inverse_of(relation)} & set(opened.model.rules.relations):
@@ -114,7 +123,7 @@ def _why_none(opened: ModelOnGraph, head: str, relation: str) -> str:
     )
 
 
-def _answers(
+def _collect_ranked_answers(
     opened: ModelOnGraph, head: str, relation: str, top: int, *, new: bool, candidates: Any, explain: bool
 ) -> list[RankedAnswer]:
     words = opened.graph.vocabulary
@@ -147,7 +156,7 @@ def _with_probabilities(opened: ModelOnGraph, about: tuple[int, int], answers: l
     return [replace(answer, probability=one) for answer, one in zip(answers, likely, strict=True)]
 
 
-def _print_for_people(answers: list[RankedAnswer]) -> None:
+def _print_ranked_answers(answers: list[RankedAnswer]) -> None:
     """Print a line an answer, its name last, since that may be long; below it, if asked for, the rule and the facts.
 
     There is a column for the probability where some answer has one. An answer that is not known gets no reason where
@@ -158,8 +167,8 @@ def _print_for_people(answers: list[RankedAnswer]) -> None:
     typer.echo(f"rank    score  {'probability  ' if likely else ''}known  answer")
     for row in answers:
         p, reasons = row.answer.probability, row.answer.reasons[:1]
-        cells = [f"{row.rank:>4}", f"{number(row.answer.score):>7}"]
-        cells += [f"{'-' if p is None else percent(p):>11}"] if likely else []
+        cells = [f"{row.rank:>4}", f"{spell_score(row.answer.score):>7}"]
+        cells += [f"{'-' if p is None else spell_reason_share(p):>11}"] if likely else []
         typer.echo("  ".join([*cells, f"{row.split or '-':<5}", visible(row.answer.entity)]))
         if reasons and row.split is None and row.answer.score < least:
             without, reasons = without + 1, ()
@@ -168,28 +177,30 @@ def _print_for_people(answers: list[RankedAnswer]) -> None:
                 print_atoms(f"      {line}")
     if without:
         note(
-            f"no reason is shown for {spell_count(without, 'answer')} with less than {percent(LEAST_SHARE)} of the "
-            "best score. stablerule explain shows it."
+            f"no reason is shown for {spell_count(without, 'answer')} with less than "
+            f"{spell_reason_share(LEAST_SHARE)} of the best score. stablerule explain shows it."
         )
 
 
-def _answer_file(
+def _answer_query_file(
     model: Path, graph: str | None, queries: Path, output: Path | None, top: int, *, new: bool, candidates: str
 ) -> None:
     """Answer query after query; a file is written whole or not at all."""
-    opened = open_model(model, graph)
-    found = answer_all(opened, read_queries(queries, opened.graph.vocabulary), top, new=new, candidates=candidates)
+    opened = open_model_argument(model, graph)
+    found = answer_queries_of_file(
+        opened, read_queries(queries, opened.graph.vocabulary), top, new=new, candidates=candidates
+    )
     if output is None:
         asked, without = write_answers(opened, found, lambda text: typer.echo(text, nl=False))
     else:
         with write_beside(output) as temporary, open_compressed(temporary, like=output) as stream:
             asked, without = write_answers(opened, found, lambda text: stream.write(text.encode()))
-        print_message(plain(f"{counted_queries(asked)} answered in {output}."))
+        print_message(plain(f"{spell_query_count(asked)} answered in {output}."))
     if without:
-        note(f"{without:,} of {counted_queries(asked)} have no answer, and no line.")
+        note(f"{without:,} of {spell_query_count(asked)} have no answer, and no line.")
 
 
-def counted_queries(count: int) -> str:
+def spell_query_count(count: int) -> str:
     """Say how many.
 
     >>> counted_queries(1), counted_queries(1200)
@@ -198,7 +209,7 @@ def counted_queries(count: int) -> str:
     return "1 query" if count == 1 else f"{count:,} queries"
 
 
-def _check_place(path: Path, *, overwrite: bool) -> None:
+def _check_ask_output(path: Path, *, overwrite: bool) -> None:
     """Look before the work, not after it, whether its result has a place."""
     if not is_stream(path) and split_suffixes(path)[1] not in ("", *TABLES):
         raise OptionError(
@@ -207,4 +218,4 @@ def _check_place(path: Path, *, overwrite: bool) -> None:
         )
     if path.is_file() and not is_stream(path) and not overwrite:
         raise WriteError(f"{path}: already exists. Choose another place, or --overwrite it.")
-    check_file(path, "-o")
+    check_output_option(path, "-o")

@@ -12,14 +12,24 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import polars as pl
 import typer
 
-from stablerule.cli.complete_files import BASE, FORMATS, STEP, Parts, Writer, check_names, format_of, is_iri, writer
-from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model
-from stablerule.cli.output import note, options_as_typed, plain, print_atoms, print_message, visible
+from stablerule.cli.complete_files import (
+    BASE,
+    FORMATS,
+    STEP,
+    Parts,
+    Writer,
+    check_output_names,
+    find_completion_format,
+    find_completion_writer,
+    is_output_iri,
+)
+from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model_argument
+from stablerule.cli.output import name_options_as_typed, note, plain, print_atoms, print_message, visible
 from stablerule.errors import OptionError, spell_count
 from stablerule.io import write_beside
 from stablerule.io.temporaries import claim_output
 from stablerule.progress import progress_bar
-from stablerule.reasoning.answers import number, percent
+from stablerule.reasoning.answers import spell_reason_share, spell_score
 from stablerule.reasoning.calibration import MISSING
 from stablerule.reasoning.completing import (
     Asked,
@@ -27,7 +37,7 @@ from stablerule.reasoning.completing import (
     Expected,
     NewFact,
     TrueFacts,
-    best_facts,
+    keep_best_new_facts,
     name_facts,
     written,
 )
@@ -84,7 +94,7 @@ def complete(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run to the same file was killed.")] = False,
 ) -> None:
     """Find the facts that the model concludes and no file has, each with its best rule and a path if it has rules."""
-    with options_as_typed():
+    with name_options_as_typed():
         wanted = Wanted(
             int(top) if top is not None and re.fullmatch(r"-?\d+", top) else top,  # type: ignore[arg-type]
             per_relation,
@@ -97,29 +107,31 @@ def complete(
             unlinked,
             missing,
         )
-    suffix = format_of(output)
-    if suffix == ".nt" and not is_iri(base):
+    suffix = find_completion_format(output)
+    if suffix == ".nt" and not is_output_iri(base):
         raise OptionError(f"--base must be an IRI such as https://example.org/ or {BASE}, got {base!r}.")
     parts = Parts(output)
     if not parts.check_place(overwrite=overwrite, resume=resume) and resume:
         print_message(f"No {plain(str(parts.folder))}: beginning at the beginning.")
-    opened = open_model(model, graph)
-    check_names(opened.graph.vocabulary, output)
+    opened = open_model_argument(model, graph)
+    check_output_names(opened.graph.vocabulary, output)
     calibration = opened.model.calibration_for(opened.graph)
-    with options_as_typed():
+    with name_options_as_typed():
         completion = Completion(
             opened.searcher, wanted, known=opened.known, relations=relation or None, calibration=calibration
         )
     if isinstance(calibration, str):
         note(f"there is no calibration, and no probability: {calibration}.")
     with claim_output(output):
-        parts.begin(_identity(model, opened, completion), resume=resume)
+        parts.begin(_identify_completion_run(model, opened, completion), resume=resume)
         try:
-            _complete_all(completion, parts)
+            _complete_relations_asked(completion, parts)
         except KeyboardInterrupt:
             print_message(f"What was found is kept in {plain(str(parts.folder))}: go on with --resume.")
             raise
-        summary = _write_result(completion, parts, output, writer(output, opened.dataset.prefixes, base))
+        summary = _write_completed_facts(
+            completion, parts, output, find_completion_writer(output, opened.dataset.prefixes, base)
+        )
         parts.remove()
     for fact in summary.best:
         _print_fact(fact)
@@ -128,7 +140,7 @@ def complete(
         print_message(_spell_expected(summary.expected, summary.size, wanted.missing))
 
 
-def _complete_all(completion: Completion, parts: Parts) -> None:
+def _complete_relations_asked(completion: Completion, parts: Parts) -> None:
     asked = {relation: completion.asked(relation) for relation in completion.relations}
     sizes = {relation: len(one.heads) for relation, one in asked.items()}
     _print_who_is_not_asked([one for one in asked.values() if one.one_valued])
@@ -139,7 +151,7 @@ def _complete_all(completion: Completion, parts: Parts) -> None:
             advance(size, completion.graph.vocabulary.relation_name(relation))
 
 
-def _identity(model: Path, opened: ModelOnGraph, completion: Completion) -> dict[str, Any]:
+def _identify_completion_run(model: Path, opened: ModelOnGraph, completion: Completion) -> dict[str, Any]:
     """What must be the same for a run to go on."""
     digest = hashlib.sha256()
     for name in ("model.json", "learned.json", RULES, NETWORK):
@@ -158,7 +170,7 @@ class Summary(NamedTuple):
     expected: Expected | None
 
 
-def _write_result(completion: Completion, parts: Parts, output: Path, write: Writer) -> Summary:
+def _write_completed_facts(completion: Completion, parts: Parts, output: Path, write: Writer) -> Summary:
     """Put the parts together, whole or not at all."""
     most, counts, true_facts = completion.wanted.most_of_all, [], TrueFacts()
     best = completion.nothing()
@@ -169,15 +181,15 @@ def _write_result(completion: Completion, parts: Parts, output: Path, write: Wri
         for relation in completion.relations:
             part = parts.read(relation)
             if most is not None:
-                kept = best_facts(pl.concat([kept, part]), most)
+                kept = keep_best_new_facts(pl.concat([kept, part]), most)
                 continue
             counts.append(len(part))
             true_facts.add(part)
-            best = best_facts(pl.concat([best, part]), SHOWN)
+            best = keep_best_new_facts(pl.concat([best, part]), SHOWN)
             yield written(part)
         counts.append(len(kept))
         true_facts.add(kept)
-        best = best_facts(pl.concat([best, kept]), SHOWN)
+        best = keep_best_new_facts(pl.concat([best, kept]), SHOWN)
         yield written(kept)
 
     with write_beside(output) as temporary:
@@ -196,7 +208,7 @@ def _print_who_is_not_asked(one_valued: list[Asked]) -> None:
 
 def _print_fact(fact: NewFact) -> None:
     """Print a fact and its number, and below it the rule and the path, if there are any."""
-    figure = number(fact.score) if fact.probability is None else percent(fact.probability)
+    figure = spell_score(fact.score) if fact.probability is None else spell_reason_share(fact.probability)
     typer.echo(f"{figure:>6}  {visible(f'{fact.head}  {fact.relation}  {fact.tail}')}")
     if fact.rule:
         print_atoms(f"        {fact.rule}")

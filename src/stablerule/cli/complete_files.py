@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from stablerule.cli.output import check_file, note
+from stablerule.cli.output import check_output_option, note
 from stablerule.errors import OptionError, ReadError, WriteError, spell_count
 from stablerule.io import write_beside
 from stablerule.io.atomic import make_write_error
@@ -53,10 +53,10 @@ class Parts:
         if os.path.lexists(self.output) and not is_stream(self.output) and not (overwrite or (resume and begun)):
             nothing = f" There is nothing to resume: no {self.folder}." if resume else ""
             raise WriteError(f"{self.output}: already exists. Choose another place, or --overwrite it.{nothing}")
-        check_file(self.output, "-o")
+        check_output_option(self.output, "-o")
         if not begun:
             return False
-        if not self.folder.is_dir() or any(not _is_ours(name) for name in os.listdir(self.folder)):
+        if not self.folder.is_dir() or any(not _is_completion_part(name) for name in os.listdir(self.folder)):
             raise WriteError(f"{self.folder}: is needed for the work, and holds something else. Move it away.")
         if not (resume or overwrite):
             raise WriteError(
@@ -116,7 +116,7 @@ class Parts:
         if not self.folder.is_dir():
             return
         for name in sorted(os.listdir(self.folder), key=lambda name: name == IDENTITY):
-            if _is_ours(name):
+            if _is_completion_part(name):
                 (self.folder / name).unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()
@@ -125,12 +125,12 @@ class Parts:
         return self.folder / f"{relation:06}.parquet"
 
 
-def _is_ours(name: str) -> bool:
+def _is_completion_part(name: str) -> bool:
     # A run that was killed while it wrote leaves a hidden file.
     return name == IDENTITY or re.fullmatch(rf"\d{{6,}}\.parquet|\..*{re.escape(SUFFIX)}", name) is not None
 
 
-def format_of(path: Path) -> str:
+def find_completion_format(path: Path) -> str:
     """Return the ending that says the format; another one is an error that says which there are."""
     _, suffix, compression = split_suffixes(path)
     if not path.name or suffix not in FORMATS or (suffix == ".parquet" and compression):
@@ -141,9 +141,9 @@ def format_of(path: Path) -> str:
     return suffix
 
 
-def check_names(words: Vocabulary, output: Path) -> None:
+def check_output_names(words: Vocabulary, output: Path) -> None:
     """Refuse, before the work, names that the format can't hold."""
-    if format_of(output) != ".tsv":
+    if find_completion_format(output) != ".tsv":
         return
     for names in (words.entities.table, words.relations.table):
         bad = names.filter(names.str.contains("[\t\r\n]"))
@@ -154,9 +154,9 @@ def check_names(words: Vocabulary, output: Path) -> None:
             )
 
 
-def writer(output: Path, prefixes: Mapping[str, str], base: str) -> Writer:
+def find_completion_writer(output: Path, prefixes: Mapping[str, str], base: str) -> Writer:
     """Give what writes in the format of an output; prefixes and base are for IRIs."""
-    suffix = format_of(output)
+    suffix = find_completion_format(output)
     if suffix == ".parquet":
         return _write_parquet
 
@@ -195,7 +195,13 @@ def _write_ntriples(frames: Iterable[pl.DataFrame], stream: IO[bytes], names: Sh
             if LITERAL.match(head):  # only as a tail can it be RDF
                 left_out += 1
                 continue
-            line = " ".join((spell(head, names, base), spell_iri(relation, names, base), spell(tail, names, base)))
+            line = " ".join(
+                (
+                    spell_output_cell(head, names, base),
+                    spell_output_iri(relation, names, base),
+                    spell_output_cell(tail, names, base),
+                )
+            )
             stream.write(f"{line} .\n".encode())
     if left_out:
         note(f"Left out, because N-Triples can't hold it: {spell_count(left_out, 'fact')} with a literal as head.")
@@ -217,7 +223,7 @@ LITERAL = re.compile(
 )
 
 
-def is_iri(name: str) -> bool:
+def is_output_iri(name: str) -> bool:
     """Tell whether a name is an IRI.
 
     >>> is_iri("https://example.org/New%20York"), is_iri("New York")
@@ -226,18 +232,18 @@ def is_iri(name: str) -> bool:
     return IRI.match(name) is not None
 
 
-def spell(name: str, names: Shortening, base: str) -> str:
+def spell_output_cell(name: str, names: Shortening, base: str) -> str:
     """Write an entity as N-Triples do; what is no IRI, blank node or literal stands percent-encoded under the base.
 
     >>> spell("New York", Shortening({}), BASE), spell('"12"', Shortening({}), BASE)
     ('<urn:stablerule:New%20York>', '"12"')
     """
-    return name if BLANK_NODE.match(name) or LITERAL.match(name) else spell_iri(name, names, base)
+    return name if BLANK_NODE.match(name) or LITERAL.match(name) else spell_output_iri(name, names, base)
 
 
-def spell_iri(name: str, names: Shortening, base: str) -> str:
+def spell_output_iri(name: str, names: Shortening, base: str) -> str:
     """Write a name as an IRI; prefixes that shortened it are written in full."""
     full = names.expand(name)
-    if full is not None and is_iri(full):
+    if full is not None and is_output_iri(full):
         return f"<{full}>"
     return f"<{base}{NOT_IN_A_NAME.sub(lambda found: quote(found[0], safe=''), name)}>"

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.output import console, plain, print_json, print_line, print_message, print_table, size, table
-from stablerule.cli.reading import takes_data
+from stablerule.cli.output import (
+    console,
+    make_printed_table,
+    plain,
+    print_json,
+    print_line,
+    print_message,
+    print_table,
+    spell_byte_size,
+)
+from stablerule.cli.reading import take_data_options
 from stablerule.datasets import CATALOG, describe, load
 from stablerule.graph import Dataset
 from stablerule.graph import check as find_trouble
@@ -34,7 +43,7 @@ def list_datasets(json: Json = False) -> None:
             ]
         )
         return
-    rows = table(
+    rows = make_printed_table(
         "name",
         "entities",
         "relations",
@@ -63,7 +72,7 @@ def get(
         print_message(f"Written to {plain(str(output))}")
 
 
-@takes_data
+@take_data_options
 def check(
     dataset: Dataset,
     json: Json = False,
@@ -77,11 +86,11 @@ def check(
         print_line(plain(repr(dataset)))
         for finding in findings:
             _print_finding(finding)
-        console.print(_verdict(findings))
+        console.print(_print_check_verdict(findings))
     raise typer.Exit(1 if serious else 0)
 
 
-@takes_data
+@take_data_options
 def stats(
     dataset: Dataset,
     json: Json = False,
@@ -94,7 +103,7 @@ def stats(
         _print_description(description)
 
 
-@takes_data
+@take_data_options
 def convert(
     dataset: Dataset,
     output: Annotated[Path, typer.Argument(help="The folder to write.")],
@@ -122,7 +131,7 @@ def _some_names(names: list[str]) -> str:
     return plain(f"{len(names):,}: {', '.join(names[:MOST_NAMES])}{more}")
 
 
-def _verdict(findings: list[Finding]) -> str:
+def _print_check_verdict(findings: list[Finding]) -> str:
     if any(finding.severity == "serious" for finding in findings):
         return "\n[red]Serious:[/red] a test result on this data would be wrong."
     return "\nNothing serious." if findings else "Nothing found."
@@ -131,7 +140,7 @@ def _verdict(findings: list[Finding]) -> str:
 def _print_description(description: Description) -> None:
     facts = ", ".join(f"{name} {count:,}" for name, count in description.facts.items())
     degrees, reach = description.degrees, description.reach
-    rows = table("", "")
+    rows = make_printed_table("", "")
     rows.show_header = False
     rows.add_row("entities", f"{description.entities:,}")
     rows.add_row("relations", f"{description.relations:,}")
@@ -146,14 +155,14 @@ def _print_description(description: Description) -> None:
     for kind, names in vars(description.kinds).items():
         if names:
             rows.add_row(f"{kind.replace('_', '-')} relations", _some_names(names))
-    rows.add_row("memory of the graph", size(description.graph_bytes))
+    rows.add_row("memory of the graph", spell_byte_size(description.graph_bytes))
     print_line(f"[bold]{plain(description.name)}[/bold]")
     console.print(rows)
     if reach:
         console.print(
             f"(No rule of length 3 answers more than {reach.within[3]:.1%} of {reach.split}.)", highlight=False
         )
-    frequent = table("facts", "most frequent relations", right=("facts",))
+    frequent = make_printed_table("facts", "most frequent relations", right=("facts",))
     for name, count in description.frequent_relations:
         frequent.add_row(f"{count:,}", plain(name))
     console.print()

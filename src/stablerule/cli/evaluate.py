@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.grouping import HELP, grouping_for, print_shift
+from stablerule.cli.grouping import HELP, print_group_shift, read_groups_option
 from stablerule.cli.model_graph import own_dataset
 from stablerule.cli.output import (
     STDOUT,
-    check_file,
+    check_output_option,
     console,
+    make_printed_table,
     note,
     plain,
     print_json,
     print_line,
     print_message,
     print_table,
-    table,
     write_json,
 )
-from stablerule.cli.reading import takes_data
+from stablerule.cli.reading import take_data_options
 from stablerule.errors import InputError, OptionError
 from stablerule.evaluation import evaluate as judge
 from stablerule.evaluation.evaluate import GRAPHS
@@ -45,7 +45,7 @@ WORST_SHOWN = 5
 HEADINGS = ("MRR", "Hits@1", "Hits@3", "Hits@10")
 
 
-@takes_data
+@take_data_options
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")],
     dataset: Dataset | None = None,
@@ -69,15 +69,15 @@ def evaluate(
             cure = " To cut a single file: --shares." if option == "--split" and "," in value else ""
             raise OptionError(f"{option} must be one of {', '.join(choices)}, got {value!r}.{cure}")
     if json is not None and json != STDOUT:
-        check_file(json, "--json")
+        check_output_option(json, "--json")
     judged = load_model(model)
     if dataset is None:
         dataset = own_dataset(judged, model)
         _check_own_split(dataset, split, model)
-    _say_other_data(judged, dataset)
+    _note_other_data(judged, dataset)
     asked = dataset.split(split)
     # Without facts there is nothing to group, and the evaluator says so.
-    grouping = None if groups is None or not len(asked) else grouping_for(groups, dataset, asked, seed)
+    grouping = None if groups is None or not len(asked) else read_groups_option(groups, dataset, asked, seed)
     for text in grouping.notes if grouping else ():
         note(text)
     found = judge(judged, dataset, split=split, graph=answer_from, groups=grouping, seed=seed)  # type: ignore[arg-type]
@@ -92,10 +92,10 @@ def evaluate(
             print_json(result)
             return
         write_json(result, json)
-    _print_for_people(found, form, every_relation=per_relation)
+    _print_evaluation(found, form, every_relation=per_relation)
     if grouping:
-        _print_groups(found, form)
-        print_shift(grouping)
+        _print_group_figures(found, form)
+        print_group_shift(grouping)
 
 
 def _check_own_split(dataset: Dataset, split: str, model: Path) -> None:
@@ -108,7 +108,7 @@ def _check_own_split(dataset: Dataset, split: str, model: Path) -> None:
         )
 
 
-def _say_other_data(model: Reasoner, dataset: Dataset) -> None:
+def _note_other_data(model: Reasoner, dataset: Dataset) -> None:
     if model.data_.sha256 != dataset.graph.sha256:
         note(
             f"the model learned from {model.data_.name!r} ({model.data_.facts:,} facts), which is not the train of "
@@ -116,24 +116,24 @@ def _say_other_data(model: Reasoner, dataset: Dataset) -> None:
         )
 
 
-def _print_for_people(found: Evaluation, form: Ties, *, every_relation: bool) -> None:
+def _print_evaluation(found: Evaluation, form: Ties, *, every_relation: bool) -> None:
     print_line(
         f"[bold]{plain(found.data['name'])}[/bold], {found.options['split']}: {found.n:,} queries, two a fact, "
         f"answered by {plain(found.model['method'])} from {found.options['graph']}"
     )
-    rows = table("ties", *HEADINGS, right=HEADINGS)
+    rows = make_printed_table("ties", *HEADINGS, right=HEADINGS)
     for name in (form, *(other for other in FORMS if other != form)):
-        rows.add_row(name, *_numbers(found.figures(name)))
+        rows.add_row(name, *_format_figure_cells(found.figures(name)))
         if name == form:
             intervals = found.intervals(form)
             bounds = ("-".join(f"{bound:.3f}" for bound in intervals[metric]) for metric in METRICS)
             rows.add_row(f"  {found.resampling.confidence:.0%} interval", *bounds)
-    _section(rows)
-    _section(_figures("asked for the", found.by_direction(form).items()))
-    _section(_figures("facts at the entity", found.by_degree(form).items()))
+    _print_section(rows)
+    _print_section(_print_figures_table("asked for the", found.by_direction(form).items()))
+    _print_section(_print_figures_table("facts at the entity", found.by_degree(form).items()))
     worst_first = sorted(found.by_relation(form).items(), key=lambda item: (item[1].mrr, item[0]))
     shown = worst_first if every_relation else worst_first[:WORST_SHOWN]
-    _section(_figures("relation" if len(shown) == len(worst_first) else "worst relations", shown))
+    _print_section(_print_figures_table("relation" if len(shown) == len(worst_first) else "worst relations", shown))
     if len(shown) < len(worst_first):
         print_message(f"{len(shown)} of {len(worst_first):,} relations; --per-relation shows all.")
     told = f"Ranked in {found.seconds:.1f} s."
@@ -146,21 +146,21 @@ def _print_for_people(found: Evaluation, form: Ties, *, every_relation: bool) ->
     print_line(f"\n{told}")
 
 
-def _print_groups(found: Evaluation, form: Ties) -> None:
+def _print_group_figures(found: Evaluation, form: Ties) -> None:
     over = found.by_group(form)
     if over is None:
         return
     columns = ("queries", HEADINGS[0], f"{found.resampling.confidence:.0%} interval", *HEADINGS[1:], "covered")
-    rows = table("group", *columns, right=columns)
+    rows = make_printed_table("group", *columns, right=columns)
     for name, figures in over.groups.items():
         low, high = over.intervals[name]["mrr"]
-        mrr, *hits = _numbers(figures)
+        mrr, *hits = _format_figure_cells(figures)
         rows.add_row(plain(name), f"{figures.n:,}", mrr, f"{low:.3f}-{high:.3f}", *hits, f"{figures.coverage:.1%}")
     chance = {metric: spread.mean for metric, spread in over.by_chance.items()}
     for title, values in (("mean of groups", over.mean), ("deviation", over.std), ("... by chance", chance)):
-        mrr, *hits = _numbers(values)
+        mrr, *hits = _format_figure_cells(values)
         rows.add_row(f"[italic]{title}[/italic]", "", mrr, "", *hits, "")
-    _section(rows)
+    _print_section(rows)
     worst, most = over.worst["mrr"], over.by_chance["mrr"].high
     print_line(
         f"\nWorst group by MRR: {plain(worst.group)}, {worst.value:.3f}. The groups differ "
@@ -169,17 +169,17 @@ def _print_groups(found: Evaluation, form: Ties) -> None:
     )
 
 
-def _figures(title: str, rows: Iterable[tuple[str, Figures]]) -> Table:
-    made = table(title, "queries", *HEADINGS, "covered", right=("queries", *HEADINGS, "covered"))
+def _print_figures_table(title: str, rows: Iterable[tuple[str, Figures]]) -> Table:
+    made = make_printed_table(title, "queries", *HEADINGS, "covered", right=("queries", *HEADINGS, "covered"))
     for name, figures in rows:
-        made.add_row(plain(name), f"{figures.n:,}", *_numbers(figures), f"{figures.coverage:.1%}")
+        made.add_row(plain(name), f"{figures.n:,}", *_format_figure_cells(figures), f"{figures.coverage:.1%}")
     return made
 
 
-def _numbers(figures: Figures | Mapping[str, float]) -> list[str]:
+def _format_figure_cells(figures: Figures | Mapping[str, float]) -> list[str]:
     return [f"{figures[metric]:.3f}" for metric in METRICS]
 
 
-def _section(rows: Table) -> None:
+def _print_section(rows: Table) -> None:
     console.print()
     print_table(rows)

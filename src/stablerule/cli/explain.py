@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model
+from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model_argument
 from stablerule.cli.output import print_atoms, print_json
 from stablerule.errors import OptionError, spell_count
-from stablerule.reasoning.answers import number, say_facts
+from stablerule.reasoning.answers import spell_facts_of_reason, spell_score
 from stablerule.reasoning.queries import encode_triples
-from stablerule.reasoning.whynot import why_not
+from stablerule.reasoning.whynot import explain_why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,26 +29,28 @@ def explain(
     """Say which rules lead to an answer, by which facts; or why it is not the first, or none."""
     if top < 0:
         raise OptionError(f"--top must be 0 or more, got {top}.")
-    opened = open_model(model, graph)
+    opened = open_model_argument(model, graph)
     reasons = opened.model.explain((head, relation, tail), graph=opened.graph)
     asked = encode_triples([(head, relation, tail)], opened.graph.vocabulary)
-    doubt = why_not(opened.search, *asked, known=opened.known)
+    doubt = explain_why_not(opened.search, *asked, known=opened.known)
     split = opened.split_with(*(int(ids[0]) for ids in asked))
     if json:
         print_json(doubt.to_json() | {"split": split, "explanations": [reason.to_json() for reason in reasons]})
         return
     if reasons:
         known = f"a fact of {split}" if split else "not a known fact"
-        _print([f"{say_facts([doubt.triple])}: {doubt.place}, score {number(doubt.score)}, {known}"])
+        _print_explanation(
+            [f"{spell_facts_of_reason([doubt.triple])}: {doubt.place}, score {spell_score(doubt.score)}, {known}"]
+        )
         shown = reasons[:top] if top else reasons
-        _print(line for reason in shown for line in reason.lines())
+        _print_explanation(line for reason in shown for line in reason.lines())
         if len(shown) < len(reasons):
             typer.echo(f"{spell_count(len(reasons) - len(shown), 'other rule')}; --top 0 shows all.", err=True)
-        _print(doubt.lines_above())
+        _print_explanation(doubt.lines_above())
     else:
-        _print(doubt.lines())
+        _print_explanation(doubt.lines())
 
 
-def _print(lines: Iterable[str]) -> None:
+def _print_explanation(lines: Iterable[str]) -> None:
     for line in lines:
         print_atoms(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablerule.cli.output import console, plain, print_table, table
+from stablerule.cli.output import console, make_printed_table, plain, print_table
 from stablerule.errors import OptionError, closest
 from stablerule.graph import Graph
 
@@ -23,7 +23,7 @@ SOME_GROUPS = (
 HELP = f"Also judge groups: {SOME_GROUPS}."
 
 
-def grouping_for(asked: str, dataset: Dataset, facts: Triples, seed: int, *, measure: bool = True) -> Grouping:
+def read_groups_option(asked: str, dataset: Dataset, facts: Triples, seed: int, *, measure: bool = True) -> Grouping:
     """Group facts of a dataset. Labels of an attribute may come from all splits: they are not there to answer."""
     from stablerule import shifts  # noqa: PLC0415  # few evaluations have groups, and shifts take a moment to import
 
@@ -46,12 +46,12 @@ def grouping_for(asked: str, dataset: Dataset, facts: Triples, seed: int, *, mea
     )
 
 
-def print_shift(grouping: Grouping) -> None:
+def print_group_shift(grouping: Grouping) -> None:
     """Say how far the groups are apart, beside what chance gives."""
     if not grouping.shift:
         return
     columns = ("distance", "by chance", "up to")
-    rows = table("how far the groups are apart", *columns, "", right=columns)
+    rows = make_printed_table("how far the groups are apart", *columns, "", right=columns)
     for size in grouping.shift:
         verdict = "shifted" if size.is_shifted else "no more than chance"
         rows.add_row(size.measure, f"{size.value:.3f}", f"{size.chance:.3f}", f"{size.chance_high:.3f}", plain(verdict))

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from stablerule.cli.output import note, plain, print_message, print_table, table
-from stablerule.cli.reading import read_settings, takes_data
+from stablerule.cli.output import make_printed_table, note, plain, print_message, print_table
+from stablerule.cli.reading import parse_set_options, take_data_options
 from stablerule.errors import OptionError, OutputExists, WriteError
 from stablerule.graph import Dataset, Triples
 from stablerule.io import check_output_folder
@@ -25,18 +25,18 @@ from stablerule.reasoning.option_types import join_options
 from stablerule.registry import METHODS, MODELS, find_method
 
 
-def _list(asked: bool) -> None:
+def _print_method_list(asked: bool) -> None:
     """Print all methods, a line each, and end."""
     if not asked:
         return
-    rows = table("method", "kind", "unseen entities", "explains", "what it is")
+    rows = make_printed_table("method", "kind", "unseen entities", "explains", "what it is")
     for one in METHODS.values():
         rows.add_row(one.name, one.kind, *("yes" if has else "no" for has in (one.inductive, one.explains)), one.about)
     print_table(rows)
     raise typer.Exit
 
 
-@takes_data
+@take_data_options
 def learn(
     open_data: Callable[[], Dataset],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the model.")] = None,
@@ -55,7 +55,9 @@ def learn(
         typer.Option(metavar="FOLDER", help="A train-side split: walk all of its facts, learn from its examples."),
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="A budget: end in time, with what was learned.")] = None,
-    _listed: Annotated[bool, typer.Option("--list", callback=_list, is_eager=True, help="Show all methods.")] = False,
+    _listed: Annotated[
+        bool, typer.Option("--list", callback=_print_method_list, is_eager=True, help="Show all methods.")
+    ] = False,
     no_refit: Annotated[
         bool,
         typer.Option(
@@ -71,20 +73,20 @@ def learn(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model if there is one.")] = False,
 ) -> None:
     """Train a model and save it to a folder."""
-    asked = _common(method, max_length, seed, minutes) | read_settings(option or [])
-    model = _make(method, paper, asked)
+    asked = _collect_named_options(method, max_length, seed, minutes) | parse_set_options(option or [])
+    model = _make_learner_from_options(method, paper, asked)
     model.check_options()
     if resume and not isinstance(model, StableRule):
         raise OptionError(f"--resume is for stablerule; {method} begins anew: leave it out.")
     if no_refit and not model.refits:
         raise OptionError(f"--no-refit is for learners of rules that hold facts out; {method} does not: leave it out.")
     if not dry_run:
-        output = _free_place(output, resume=resume, overwrite=overwrite)
+        output = _check_output_option(output, resume=resume, overwrite=overwrite)
         overwrite = overwrite or output.exists()
     dataset = open_data()
     print_message(f"{plain(repr(dataset))}")
     if paper is None and (usual := METHODS[method].settings(dataset.name, asked)):
-        model = _make(method, None, usual | asked)
+        model = _make_learner_from_options(method, None, usual | asked)
         model.check_options()
         kept = {name: value for name, value in usual.items() if name not in asked}
         print_message(f"  settings for {dataset.name}: {', '.join(f'{name}={value}' for name, value in kept.items())}")
@@ -103,18 +105,18 @@ def learn(
         return
     began = time.perf_counter()
     with claim_output(output):
-        _fit(model, dataset, taught, output, minutes, resume=resume, refit=not no_refit)
+        _fit_with_checkpoint_option(model, dataset, taught, output, minutes, resume=resume, refit=not no_refit)
         _save(model, dataset, output, overwrite=overwrite, graph=not no_graph)
-        goes_on = isinstance(model, StableRule) and _ended_early(model)
+        goes_on = isinstance(model, StableRule) and _can_be_resumed(model)
         if not goes_on:
-            _remove_checkpoint(_checkpoint_of(output))
+            _remove_checkpoint_folder(_name_checkpoint_folder(output))
     for text in model.learned_.notes:  # of a file of rules: what could not be taken in
         note(text)
     seconds = time.perf_counter() - began
     explains = METHODS[method].explains
     what = model.rules.describe() if explains else f"A model by {method}"
     print_message(f"{what}, in {seconds:.1f} s. Saved to {plain(str(output))}")
-    _say_how_it_went(model, dataset)
+    _print_learning_summary(model, dataset)
     if goes_on and not model.learned_.interrupted:
         print_message("Go on with --resume, and more --minutes.")
     then = "Look at them with: stablerule rules" if explains else "Ask it with: stablerule ask"
@@ -130,7 +132,7 @@ def _read_examples(folder: Path, dataset: Dataset) -> Triples:
     return read_examples(folder, dataset)
 
 
-def _say_how_it_went(model: Reasoner, dataset: Dataset) -> None:
+def _print_learning_summary(model: Reasoner, dataset: Dataset) -> None:
     """Say what was chosen on valid facts, how learning ended, and what there is no calibration for."""
     learned, course = model.learned_, model.learned_.course
     if learned.choice is not None:
@@ -149,7 +151,7 @@ def _say_how_it_went(model: Reasoner, dataset: Dataset) -> None:
         note(f"there is no calibration, so new facts will have no probability: {why}.")
 
 
-def _common(method: str, max_length: int | None, seed: int, minutes: float | None) -> dict[str, Any]:
+def _collect_named_options(method: str, max_length: int | None, seed: int, minutes: float | None) -> dict[str, Any]:
     """The options with names of their own, those that were given; not every method has a longest body."""
     find_method(method)
     options: dict[str, Any] = {"seed": seed}
@@ -160,7 +162,7 @@ def _common(method: str, max_length: int | None, seed: int, minutes: float | Non
     return options
 
 
-def _make(method: str, paper: str | None, options: dict[str, Any]) -> Reasoner:
+def _make_learner_from_options(method: str, paper: str | None, options: dict[str, Any]) -> Reasoner:
     chosen: dict[str, Any] = {}
     if paper is not None:
         if method != StableRule.method:
@@ -169,7 +171,7 @@ def _make(method: str, paper: str | None, options: dict[str, Any]) -> Reasoner:
     return MODELS[method].with_options(join_options(chosen, options))
 
 
-def _free_place(output: Path | None, *, resume: bool, overwrite: bool) -> Path:
+def _check_output_option(output: Path | None, *, resume: bool, overwrite: bool) -> Path:
     """Look before the work, not after it, whether its result has a place."""
     if output is None:
         raise OptionError("Say where the model goes, with -o FOLDER; or --dry-run to see the plan only.")
@@ -177,20 +179,20 @@ def _free_place(output: Path | None, *, resume: bool, overwrite: bool) -> Path:
     if not place.name:
         raise OptionError(f"-o must be a folder of its own, got {str(output)!r}.")
     restore_folder(place)
-    restore_folder(_checkpoint_of(place))
-    begun = _checkpoint_of(place).is_dir()
+    restore_folder(_name_checkpoint_folder(place))
+    begun = _name_checkpoint_folder(place).is_dir()
     if place.exists() and not (overwrite or (resume and begun)):
         raise WriteError(
             f"{output}: already exists. Choose another place, or --overwrite it."
-            + (f" There is nothing to resume: no checkpoint at {_checkpoint_of(output)}." if resume else "")
+            + (f" There is nothing to resume: no checkpoint at {_name_checkpoint_folder(output)}." if resume else "")
         )
     check_output_folder(output, overwrite=True)
     if resume and not begun:
-        print_message(f"No checkpoint at {plain(str(_checkpoint_of(output)))}: beginning at the beginning.")
+        print_message(f"No checkpoint at {plain(str(_name_checkpoint_folder(output)))}: beginning at the beginning.")
     return output
 
 
-def _fit(
+def _fit_with_checkpoint_option(
     model: Reasoner,
     dataset: Dataset,
     examples: Triples | None,
@@ -205,7 +207,7 @@ def _fit(
     if not isinstance(model, StableRule):
         model.fit(dataset, examples=examples, minutes=minutes, **more)
         return
-    kept = _checkpoint_of(output)
+    kept = _name_checkpoint_folder(output)
     try:
         model.fit(dataset, examples=examples, minutes=minutes, checkpoint=kept, resume=resume, **more)
     except KeyboardInterrupt:
@@ -228,24 +230,24 @@ def _save(model: Reasoner, dataset: Dataset, output: Path, *, overwrite: bool, g
             with suppress(OutputExists):
                 save(beside, overwrite=False)
                 break
-        _remove_checkpoint(_checkpoint_of(output))
+        _remove_checkpoint_folder(_name_checkpoint_folder(output))
         raise OutputExists(
             f"{output}: appeared while the model learned, and is not replaced. The model is saved to {beside}."
         ) from error
 
 
-def _ended_early(model: Reasoner) -> bool:
+def _can_be_resumed(model: Reasoner) -> bool:
     """Tell whether training was ended by Ctrl-C or by the time budget."""
     course = model.learned_.course
     return course is not None and course.ended_by in ("interrupt", "minutes")
 
 
-def _checkpoint_of(output: Path) -> Path:
+def _name_checkpoint_folder(output: Path) -> Path:
     place = output.resolve()
     return place.with_name(place.name + ".checkpoint")
 
 
-def _remove_checkpoint(folder: Path) -> None:
+def _remove_checkpoint_folder(folder: Path) -> None:
     for name in ("progress.json", "state.safetensors"):
         (folder / name).unlink(missing_ok=True)
     if folder.is_dir() and not any(folder.iterdir()):

@@ -37,7 +37,7 @@ for group, about in GROUPS.items():
     app.add_typer(typer.Typer(cls=PluginGroup, help=about, no_args_is_help=True), name=group)
 
 
-def _version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version  # noqa: PLC0415  # reading the metadata takes longer than the rest
 
@@ -48,7 +48,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Results go to standard output, everything else to standard error.
@@ -69,7 +69,7 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that can't show a name gets its code instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(_run())
+    sys.exit(_run_command_line())
 
 
 def _open_missing_streams() -> None:
@@ -83,23 +83,23 @@ def _open_missing_streams() -> None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115  # until the end
 
 
-def _run() -> int:
+def _run_command_line() -> int:
     try:
         # Not standalone: typer would end the process itself, with 1 for a reader who has gone.
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except BaseException as error:  # a panic of polars is no Exception
-        code = _ended_by(error)
+        code = _print_error_of_command(error)
     if code == INTERRUPTED:
         errors.print("Interrupted.")
     return code if isinstance(code, int) else 0
 
 
-def _ended_by(error: BaseException) -> int:
+def _print_error_of_command(error: BaseException) -> int:
     """Say what happened, in one line, and return the exit code for it."""
     match error:
         case StableRuleError():
-            code = _fail(error, str(error))
+            code = _print_error(error, str(error))
         case typer.Abort():
             code = INTERRUPTED
         case _ if is_interrupt(error):
@@ -107,30 +107,30 @@ def _ended_by(error: BaseException) -> int:
         case BrokenPipeError() | SystemExit(code=1):
             # Commands end with typer.Exit, whose code is returned: a bare exit is what rich and typer do on a closed
             # pipe (`| head`). That is no error, and it is not the 1 that means "serious".
-            code = _forget_output(CLOSED_PIPE)
+            code = _discard_standard_output(CLOSED_PIPE)
         case SystemExit():
             code = error.code if isinstance(error.code, int) else 0
         case MemoryError():
-            code = _fail(error, "there is not enough memory for this. Free some, or bring fewer facts.")
+            code = _print_error(error, "there is not enough memory for this. Free some, or bring fewer facts.")
         case OSError():
-            code = _forget_output(_fail(error, f"{error.strerror or error}."))
+            code = _discard_standard_output(_print_error(error, f"{error.strerror or error}."))
         case _ if isinstance(error, USAGE_ERROR):
             rich_utils.rich_format_error(error)
             code = FAILED
         case _:
             what = f"{type(error).__name__}: {error}. This should not happen. {DEBUG}=1 shows where it did."
-            code = _fail(error, what, UNEXPECTED)
+            code = _print_error(error, what, UNEXPECTED)
     return code
 
 
-def _fail(error: BaseException, what: str, code: int = FAILED) -> int:
+def _print_error(error: BaseException, what: str, code: int = FAILED) -> int:
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
     errors.print(f"[red]Error:[/red] {plain(what)}", highlight=False, soft_wrap=True)
     return code
 
 
-def _forget_output(code: int) -> int:
+def _discard_standard_output(code: int) -> int:
     """Lead away what is still to be written to standard output: Python would complain about it at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -69,7 +69,7 @@ class ModelOnGraph:
         return None
 
 
-def open_model(folder: Path, graph: str | None) -> ModelOnGraph:
+def open_model_argument(folder: Path, graph: str | None) -> ModelOnGraph:
     """Load a model with a graph: the one in its folder, or the one that the user names."""
     model = load_model(folder)
     if graph is None:

@@ -96,7 +96,7 @@ class _OnlyTried(Exception):
     """Ends a writing that was only tried."""
 
 
-def check_file(path: Path, option: str) -> None:
+def check_output_option(path: Path, option: str) -> None:
     """Check before the work, not after it, that its result can be written."""
     from stablerule.io.atomic import write_beside  # noqa: PLC0415  # `--help` prints, and writes no file
 
@@ -106,7 +106,7 @@ def check_file(path: Path, option: str) -> None:
         raise _OnlyTried
 
 
-def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
+def make_printed_table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     """For people: a table without vertical lines; the columns named in `right` are numbers, which are never broken."""
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, SPACE, 0, 0), collapse_padding=True)
     for column in columns:
@@ -130,7 +130,7 @@ def print_table(made: Table) -> None:
     screen.print(made)
 
 
-def size(count: float) -> str:
+def spell_byte_size(count: float) -> str:
     """Bytes as people say them.
 
     >>> size(1_500_000)
@@ -164,7 +164,7 @@ def visible(text: str) -> str:
 
 
 @contextmanager
-def options_as_typed() -> Iterator[None]:
+def name_options_as_typed() -> Iterator[None]:
     """Name options as they are typed, in errors about the arguments of a function.
 
     >>> with options_as_typed():

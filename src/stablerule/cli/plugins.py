@@ -54,7 +54,7 @@ class PluginGroup(TyperGroup):
             return None
 
         def load() -> Any:
-            return load_entry_point(entry, lambda made: make_command(made, cmd_name))
+            return load_entry_point(entry, lambda made: make_plugin_command(made, cmd_name))
 
         about = LABORATORY_COMMANDS.get(f"{self._place}{cmd_name}")
         # What an unknown distribution brings says only itself what it is about.
@@ -83,10 +83,10 @@ class PluginGroup(TyperGroup):
 
 def _load(where: str, name: str) -> Any:
     module, _, function = where.partition(":")
-    return make_command(getattr(import_module(module), function), name)
+    return make_plugin_command(getattr(import_module(module), function), name)
 
 
-def make_command(made: Any, name: str) -> Any:
+def make_plugin_command(made: Any, name: str) -> Any:
     """Make a command of a function or of an app of commands."""
     holder = typer.Typer(add_completion=False)
     if isinstance(made, typer.Typer):

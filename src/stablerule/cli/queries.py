@@ -66,12 +66,12 @@ def read_queries(path: Path, words: Vocabulary) -> Iterator[Query]:
             is_comment = text.startswith(COMMENT) and text.split("\t")[0] not in words.entities
             if text.strip() and not is_comment:
                 count += 1
-                yield _query(text, words, where, line)
+                yield _parse_query_line(text, words, where, line)
     if not count:
-        raise ReadError(f"there is no query in it. {_expected()}", path=where)
+        raise ReadError(f"there is no query in it. {_describe_query_line()}", path=where)
 
 
-def answer_all(
+def answer_queries_of_file(
     opened: ModelOnGraph, queries: Iterator[Query], top: int, *, new: bool, candidates: Any
 ) -> Iterator[tuple[Query, list[Answer]]]:
     """Yield each query with its best answers, as they come; `new` leaves out those that are known."""
@@ -112,23 +112,23 @@ def write_answers(
         for rank, answer in enumerate(answers, 1):
             is_known = words.entity_id(answer.entity) in known or answer.entity == query.tail != UNKNOWN
             row = (*query.completed(answer.entity), str(rank), repr(answer.score), "yes" if is_known else "no", end)
-            write("\t".join(map(_cell, row)) + "\n")
+            write("\t".join(map(_spell_answer_cell, row)) + "\n")
     return asked, without
 
 
-def _cell(text: str) -> str:
+def _spell_answer_cell(text: str) -> str:
     if any(sign in text for sign in NO_CELL):
         raise WriteError(f"The name {text!r} has a tab or a line end, which TSV can't hold. Rename it in the data.")
     return text
 
 
-def _query(text: str, words: Vocabulary, path: str | Path, line: int) -> Query:
+def _parse_query_line(text: str, words: Vocabulary, path: str | Path, line: int) -> Query:
     fields = text.split("\t")
     if len(fields) != 3:
-        raise ReadError(f"found {len(fields)} column(s). {_expected()}", path=path, line=line)
+        raise ReadError(f"found {len(fields)} column(s). {_describe_query_line()}", path=path, line=line)
     query = Query(*fields)
     if "" in fields or query.relation == UNKNOWN or (query.head == UNKNOWN and query.tail == UNKNOWN):
-        raise ReadError(f"found {text!r}. {_expected()}", path=path, line=line)
+        raise ReadError(f"found {text!r}. {_describe_query_line()}", path=path, line=line)
     try:
         words.relation_id(query.relation)
         for name in (query.head, query.tail):
@@ -139,5 +139,5 @@ def _query(text: str, words: Vocabulary, path: str | Path, line: int) -> Query:
     return query
 
 
-def _expected() -> str:
+def _describe_query_line() -> str:
     return "Expected head, relation and tail with tabs between them, and ? in place of the head or the tail."

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stablerule.reasoning import DataMark
 
 
-def reading_options(
+def collect_reading_options(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A dataset of the catalog, a folder, or a file.")],
     *,
     columns: Annotated[
@@ -63,14 +63,14 @@ def reading_options(
     if keep_literals:
         options["literals"] = "keep"
     if shares is not None:
-        options |= {"split": shares_of(shares), "seed": shares_seed}
+        options |= {"split": parse_split_option(shares), "seed": shares_seed}
     return options
 
 
 SPELLED = {"true": True, "false": False, "none": None}
 
 
-def takes_data(command: Callable[..., None]) -> Callable[..., None]:
+def take_data_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument DATA and all reading options; it gets the open dataset as `dataset`.
 
     A command that looks at its own options first takes `open_data` instead, which opens it. Its own arguments stand
@@ -78,7 +78,7 @@ def takes_data(command: Callable[..., None]) -> Callable[..., None]:
     Where `dataset` is None by default, DATA may be left out. Where it has a MODEL, data is read as the model's own was,
     but for the options that are given.
     """
-    reading = inspect.signature(reading_options, eval_str=True).parameters
+    reading = inspect.signature(collect_reading_options, eval_str=True).parameters
     hints = get_type_hints(command, include_extras=True)
     own = inspect.signature(command).parameters
     names = [name for name in reading if name not in own and not (name == "shares_seed" and "shares" in own)]
@@ -87,7 +87,7 @@ def takes_data(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_dataset(**arguments: Any) -> None:
-        asked = reading_options(**{name: arguments.pop(name) for name in names})
+        asked = collect_reading_options(**{name: arguments.pop(name) for name in names})
         if may_be_missing and asked["data"] is None:
             if len(asked) > 1:
                 raise OptionError(f"The options that say how DATA is read ({', '.join(list(asked)[1:])}) need DATA.")
@@ -132,7 +132,7 @@ def open_as_learned(mark: DataMark, data: str, **asked: Any) -> Dataset:
     return dataset if dataset.graph.sha256 == mark.sha256 else open_dataset(data, **whole)
 
 
-def shares_of(text: str) -> tuple[float, float, float]:
+def parse_split_option(text: str) -> tuple[float, float, float]:
     """Read three shares such as 0.8,0.1,0.1."""
     try:
         train, valid, test = (float(part) for part in text.split(","))
@@ -142,7 +142,7 @@ def shares_of(text: str) -> tuple[float, float, float]:
     return train, valid, test
 
 
-def read_settings(pairs: list[str]) -> dict[str, Any]:
+def parse_set_options(pairs: list[str]) -> dict[str, Any]:
     """`name=value`, where the value is a Python literal or else a word."""
     settings: dict[str, Any] = {}
     for pair in pairs:

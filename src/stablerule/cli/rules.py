@@ -63,12 +63,12 @@ def rules(
     _check_least("--top", top, 0)
     _check_least("--per-relation", per_relation, 0)
     _check_least("--max-length", max_length, 1)
-    found, for_people = _open(model), format == "text"
-    by = _sort_column(found, sort)
-    _check_relation(found, relation, model)
-    found = _of_kind(found, kind, for_people=for_people)
+    found, for_people = _open_rules_argument(model), format == "text"
+    by = _choose_sort_option(found, sort)
+    _check_relation_option(found, relation, model)
+    found = _keep_kind_option(found, kind, for_people=for_people)
     if for_people and relation is None and not inverse:
-        found = _without_inverses(found)
+        found = _hide_inverse_rules(found)
     asked = found.filter(
         head_relation=relation, max_length=max_length, min_support=min_support, min_confidence=min_confidence
     )
@@ -82,7 +82,7 @@ def rules(
     if for_people:
         print_rules_table(shown, by)
     else:
-        _print_for_machines(shown, format)
+        _print_rules_in_format(shown, format)
     if not len(shown):
         print_message(f"No rules as asked for, of {spell_count(len(found), 'rule')}.")
     elif len(shown) < len(asked):
@@ -111,13 +111,13 @@ def _say_how_to_see_more(shown: RuleSet, chosen: RuleSet, asked: RuleSet) -> str
     return f"{len(shown):,} of {len(asked):,} rules; {' '.join(limits)} prints all."
 
 
-def _check_relation(found: RuleSet, relation: str | None, model: Path) -> None:
+def _check_relation_option(found: RuleSet, relation: str | None, model: Path) -> None:
     if relation is not None and relation not in found.relations:
         near = closest(relation, found.relations) or listed(found.relations, begin="It has rules for")
         raise UnknownRelation(f"No rules for {relation!r} in {model}.{near}")
 
 
-def _sort_column(found: RuleSet, asked: str | None) -> str:
+def _choose_sort_option(found: RuleSet, asked: str | None) -> str:
     """The number to sort by: as asked, or the first that the rules have; files of other tools have no base rates."""
     present = [name for name in SORTS if found.has(name)]
     if asked is not None and asked not in present and len(found):
@@ -130,7 +130,7 @@ def _sort_column(found: RuleSet, asked: str | None) -> str:
     return chosen
 
 
-def _of_kind(found: RuleSet, kind: str | None, *, for_people: bool) -> RuleSet:
+def _keep_kind_option(found: RuleSet, kind: str | None, *, for_people: bool) -> RuleSet:
     """Rules of one kind; a reader looks at chains first, of which there are fewer, and which say more."""
     if kind in ("chains", "constants"):
         return found.filter(kind=kind)  # type: ignore[arg-type]
@@ -142,7 +142,7 @@ def _of_kind(found: RuleSet, kind: str | None, *, for_people: bool) -> RuleSet:
     return chains
 
 
-def _without_inverses(found: RuleSet) -> RuleSet:
+def _hide_inverse_rules(found: RuleSet) -> RuleSet:
     """Rules for ~r are about r from the other end, for questions about heads: a reader looks at r first."""
     plain_heads = [r for r in found.relations if not r.startswith(INVERSE)]
     shown = found.filter(head_relation=plain_heads) if plain_heads else found
@@ -151,7 +151,7 @@ def _without_inverses(found: RuleSet) -> RuleSet:
     return shown
 
 
-def _print_for_machines(found: RuleSet, name: str) -> None:
+def _print_rules_in_format(found: RuleSet, name: str) -> None:
     buffer = io.BytesIO()
     notes = FORMATS[name].write(found, buffer)
     typer.echo(buffer.getvalue().decode(), nl=False)
@@ -159,7 +159,7 @@ def _print_for_machines(found: RuleSet, name: str) -> None:
         note(text)
 
 
-def _open(path: Path) -> RuleSet:
+def _open_rules_argument(path: Path) -> RuleSet:
     if path.is_file():
         found, notes = read_rules(path)
         for text in notes:

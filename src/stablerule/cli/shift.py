@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model
+from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model_argument
 from stablerule.cli.output import (
     STDOUT,
-    check_file,
+    check_output_option,
     console,
+    make_printed_table,
     note,
     plain,
     print_json,
     print_line,
     print_table,
-    table,
     write_json,
 )
 from stablerule.errors import InputError, OptionError
@@ -72,8 +72,8 @@ def shift(
         if output == STDOUT:
             raise OptionError("-o must be a file; --json - prints the report for machines.")
         need_jinja()
-    _check_options(seed, reference, {"-o": output, "--json": json})
-    opened = open_model(model, graph)
+    _check_shift_options(seed, reference, {"-o": output, "--json": json})
+    opened = open_model_argument(model, graph)
     if not isinstance(opened.model, RuleReasoner):
         raise InputError(
             f"{model}: a shift report looks at the rules that answer, and {opened.model.method} does not answer by "
@@ -84,7 +84,7 @@ def shift(
         raise InputError(f"{queries}: no query has its answer in it, as --labels says: each has a ? or an unseen name.")
     if not labels:
         asked = asked.without_answers()
-    name, judged = _reference(opened, reference)
+    name, judged = _read_reference_option(opened, reference)
     report = compare_queries(judged, asked, opened.graph, model=opened.model, known=opened.known, seed=seed)
     about = {"model": str(model), "queries": queries.name, "reference": name, "data": opened.dataset.name}
     report.about.update(about)
@@ -97,7 +97,7 @@ def shift(
     if json == STDOUT:
         print_json(found)
     else:
-        _print_for_people(report)
+        _print_shift_report(report)
         if output is not None:
             print_line(f"\nA page for a browser: {plain(str(output))}")
     failed = [condition for condition in conditions if condition.holds(report.figures)]
@@ -108,7 +108,7 @@ def shift(
         raise typer.Exit(1)
 
 
-def _check_options(seed: int, reference: str | None, places: dict[str, Path | None]) -> None:
+def _check_shift_options(seed: int, reference: str | None, places: dict[str, Path | None]) -> None:
     """Look before the work, not after it, whether all makes sense and the results have a place."""
     if seed < 0:
         raise OptionError(f"--seed must be a whole number of at least 0, got {seed}.")
@@ -116,10 +116,10 @@ def _check_options(seed: int, reference: str | None, places: dict[str, Path | No
         raise OptionError(f"--reference must be one of {', '.join(REFERENCES)}, got {reference!r}.")
     for option, path in places.items():
         if path is not None and path != STDOUT:
-            check_file(path, option)
+            check_output_option(path, option)
 
 
-def _reference(opened: ModelOnGraph, asked: str | None) -> tuple[str, QuerySet]:
+def _read_reference_option(opened: ModelOnGraph, asked: str | None) -> tuple[str, QuerySet]:
     for name in [asked] if asked else REFERENCES:
         facts = opened.dataset.split(name)
         if len(facts):
@@ -130,7 +130,7 @@ def _reference(opened: ModelOnGraph, asked: str | None) -> tuple[str, QuerySet]:
     raise InputError(f"Dataset {opened.dataset.name!r} has no facts in {where} to compare with.")
 
 
-def _print_for_people(report: ShiftReport) -> None:
+def _print_shift_report(report: ShiftReport) -> None:
     about, expected, reach = report.about, report.expected, report.reach
     print_line(
         f"[bold]{report.verdict}[/bold]: {about['current_queries']:,} queries beside the "
@@ -161,7 +161,7 @@ def _print_for_people(report: ShiftReport) -> None:
     )
     if report.distances:
         columns = ("value", "by chance", "up to", "p")
-        rows = table("distance", *columns, "", right=columns)
+        rows = make_printed_table("distance", *columns, "", right=columns)
         for one in report.distances:
             shown = (f"{number:.3f}" for number in (one.value, one.null, one.null_high, one.p))
             rows.add_row(one.measure, *shown, "shifted" if one.is_shifted else "")
@@ -174,7 +174,7 @@ def _print_for_people(report: ShiftReport) -> None:
     if report.weak_spots:
         headings: tuple[str, ...] = ("queries", "expected MRR", "measured")
         headings = headings if report.measured_mrr is not None else headings[:2]
-        rows = table("weak spots", *headings, right=headings)
+        rows = make_printed_table("weak spots", *headings, right=headings)
         for spot in report.weak_spots:
             known = "" if spot.measured_mrr is None else f"{spot.measured_mrr:.3f}"
             name = spot.name if spot.kind == "degree" else f"{spot.kind}: {spot.name}"

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stablerule.cli.grouping import SOME_GROUPS, grouping_for
-from stablerule.cli.output import options_as_typed, plain, print_line, print_message, print_table, table
-from stablerule.cli.reading import takes_data
+from stablerule.cli.grouping import SOME_GROUPS, read_groups_option
+from stablerule.cli.output import (
+    make_printed_table,
+    name_options_as_typed,
+    plain,
+    print_line,
+    print_message,
+    print_table,
+)
+from stablerule.cli.reading import take_data_options
 from stablerule.errors import OptionError
 from stablerule.graph import SPLITS, Dataset, Triples
 from stablerule.shifts.splits import (
@@ -28,14 +35,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def _test_side(dataset: Dataset, *, groups: str, seed: int = 0) -> Split:
-    return split_test_side(dataset, grouping_for(groups, dataset, dataset.test, seed, measure=False))
+def _split_test_side_command(dataset: Dataset, *, groups: str, seed: int = 0) -> Split:
+    return split_test_side(dataset, read_groups_option(groups, dataset, dataset.test, seed, measure=False))
 
 
-def _train_side(dataset: Dataset, *, groups: str, bias: float, seed: int = 0, thinning: bool = False) -> Split:
+def _split_train_side_command(
+    dataset: Dataset, *, groups: str, bias: float, seed: int = 0, thinning: bool = False
+) -> Split:
     """Group the facts of train and valid together, so that a group is the same in both."""
     facts = Triples.concat(dataset.train, dataset.valid)
-    names = list(grouping_for(groups, dataset, facts, seed, measure=False))
+    names = list(read_groups_option(groups, dataset, facts, seed, measure=False))
     cut = len(dataset.train)
     return split_train_side(dataset, names[:cut], names[cut:], bias=bias, seed=seed, thinning=thinning)
 
@@ -45,13 +54,13 @@ KINDS: dict[str, Callable[..., Split]] = {
     "random": split_random,
     "inductive": split_inductive,
     "time": split_by_time,
-    "test-side": _test_side,
-    "train-side": _train_side,
+    "test-side": _split_test_side_command,
+    "train-side": _split_train_side_command,
 }
 RELATIONS_SHOWN = 3
 
 
-@takes_data
+@take_data_options
 def split(
     dataset: Dataset,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
@@ -86,7 +95,7 @@ def split(
     if kind not in KINDS:
         raise OptionError(f"--kind must be one of {', '.join(KINDS)}, got {kind!r}.")
     given = {
-        "shares": None if shares is None else _numbers(shares),
+        "shares": None if shares is None else _parse_number_option(shares),
         "context": context,
         "regions": regions,
         "cuts": None if cuts is None else tuple(cut.strip() for cut in cuts.split(",")),
@@ -97,16 +106,16 @@ def split(
     }
     options = {name: value for name, value in given.items() if value is not None}
     _refuse_options_of_others(kind, options)
-    _ask_for_missing(kind, options)
+    _check_missing_options(kind, options)
     check_split_place(output, overwrite=overwrite)
-    with options_as_typed():
+    with name_options_as_typed():
         made = KINDS[kind](dataset, **options)
         made.save(output, overwrite=overwrite, suffix=f".{suffix.removeprefix('.')}")
     _print_manifest(made.manifest)
     print_message(f"Written to {plain(str(output))}")
 
 
-def _numbers(text: str) -> tuple[float, ...]:
+def _parse_number_option(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError as error:
@@ -120,7 +129,7 @@ def _refuse_options_of_others(kind: str, options: Mapping[str, Any]) -> None:
             raise OptionError(f"--{name} is for --kind {', '.join(takers)}, not for {kind}. Leave it out.")
 
 
-def _ask_for_missing(kind: str, options: Mapping[str, Any]) -> None:
+def _check_missing_options(kind: str, options: Mapping[str, Any]) -> None:
     for name, argument in inspect.signature(KINDS[kind]).parameters.items():
         needed = argument.kind is argument.KEYWORD_ONLY and argument.default is argument.empty
         if needed and name not in options:
@@ -131,7 +140,7 @@ def _print_manifest(manifest: Mapping[str, Any]) -> None:
     source, lost = manifest["source"], manifest["lost"]
     seed = "" if manifest["seed"] is None else f", seed {manifest['seed']}"
     print_line(f"[bold]{plain(source['name'])}[/bold], {manifest['kind']}{seed}")
-    rows = table("part", "entities", "relations", *SPLITS, right=("entities", "relations", *SPLITS))
+    rows = make_printed_table("part", "entities", "relations", *SPLITS, right=("entities", "relations", *SPLITS))
     for name, part in manifest["parts"].items():
         numbers = (part[column] for column in ("entities", "relations", *SPLITS))
         rows.add_row("all" if name == WHOLE else plain(name), *(f"{number:,}" for number in numbers))
@@ -139,7 +148,7 @@ def _print_manifest(manifest: Mapping[str, Any]) -> None:
     facts, before = count_lost_facts(manifest), sum(source[name] for name in SPLITS)
     print_line(f"\nLost: {facts:,} of {before:,} facts{'' if facts else '.'}")
     for reason, of_them in lost["facts"].items():
-        print_line(f"  {of_them['facts']:,} {reason}: {_most(of_them['relations'])}")
+        print_line(f"  {of_them['facts']:,} {reason}: {_spell_largest_losses(of_them['relations'])}")
     if lost["entities"]:
         print_line(f"  {lost['entities']:,} entities have no facts left")
     if lost["relations"]:
@@ -148,7 +157,7 @@ def _print_manifest(manifest: Mapping[str, Any]) -> None:
         print_line(plain(note))
 
 
-def _most(counts: Mapping[str, int]) -> str:
+def _spell_largest_losses(counts: Mapping[str, int]) -> str:
     """Name the relations that lose most."""
     shown = [f"{name} {count:,}" for name, count in list(counts.items())[:RELATIONS_SHOWN]]
     others = len(counts) - len(shown)

@@ -48,13 +48,13 @@ class Pool:
             raise InputError("There are no samples to draw from.")
         picked = np.random.default_rng(seed).integers(len(self), size=size)
         cells, counts = np.unique(np.searchsorted(self.cumulative, picked, side="right"), return_counts=True)
-        return self._batch(self.cells[cells], counts)
+        return self._make_batch(self.cells[cells], counts)
 
     def all(self) -> Batch:
         """Every sample, once."""
-        return self._batch(self.cells, self.samples.cell_counts[self.cells])
+        return self._make_batch(self.cells, self.samples.cell_counts[self.cells])
 
-    def _batch(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> Batch:
+    def _make_batch(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> Batch:
         samples = self.samples
         ids, rows = np.unique(samples.cell_bodies[cells], return_inverse=True)
         body_counts = np.bincount(rows, counts, len(ids))

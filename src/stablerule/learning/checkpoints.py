@@ -71,7 +71,7 @@ class Checkpoints:
 
     def walks_begun_with(self, walks: int) -> int:
         """Return the walks of the run that goes on, whose samples it needs; `walks` where a run begins."""
-        saved = self._read_progress() if self._goes_on() else None
+        saved = self._read_progress() if self._has_checkpoint() else None
         self._walks = walks if saved is None else saved.walks
         return self._walks
 
@@ -105,7 +105,7 @@ class Checkpoints:
         best: dict[str, Tensor],
     ) -> None:
         """Load the checkpoint, if resuming and if there is one; otherwise begin at the beginning."""
-        if not self._goes_on():
+        if not self._has_checkpoint():
             return
         kept = self._read_progress()
         files = self._files.with_checksums(kept.checksums)
@@ -114,16 +114,16 @@ class Checkpoints:
         tensors = {name: torch.tensor(array) for name, array in found.items()}
         for f in fields(at):
             setattr(at, f.name, getattr(kept.progress, f.name))
-        network.load_state_dict(_part(tensors, "network"))
-        for name, value in _part(tensors, "best").items():
+        network.load_state_dict(_take_tensor_group(tensors, "network"))
+        for name, value in _take_tensor_group(tensors, "best").items():
             best[name].copy_(value)
         try:
-            weights.restore(_part(tensors, "weights"))
+            weights.restore(_take_tensor_group(tensors, "weights"))
         except (InputError, RuntimeError) as error:  # the state of a generator is only known to torch
             raise files.damaged(STATE, str(error)) from error
         state = adam.state_dict()
         moments: dict[int, dict[str, Tensor]] = {}
-        for name, value in _part(tensors, "adam").items():
+        for name, value in _take_tensor_group(tensors, "adam").items():
             index, kind = name.split(".")
             moments.setdefault(int(index), {})[kind] = value
         state["state"] = moments
@@ -133,7 +133,7 @@ class Checkpoints:
     def _files(self) -> CheckedFolder:
         return CheckedFolder(self.folder, "Begin again without --resume.")
 
-    def _goes_on(self) -> bool:
+    def _has_checkpoint(self) -> bool:
         restore_folder(self.folder)
         return self.resume and self.folder.is_dir()
 
@@ -178,5 +178,5 @@ def _expected_shapes(
     return shapes
 
 
-def _part(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+def _take_tensor_group(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
     return {key.split(".", 1)[1]: value for key, value in tensors.items() if key.startswith(f"{name}.")}

@@ -40,7 +40,7 @@ class Candidates(NamedTuple):
     scores: NDArray[np.float64]
 
 
-def best_of(parts: Iterable[Candidates], relations: int, k: int) -> Candidates:
+def keep_best_bodies(parts: Iterable[Candidates], relations: int, k: int) -> Candidates:
     """Keep the k best for each of 2R head relations, at full precision; equal scores stand in the order of bodies."""
     kept = Candidates(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     enough = np.full(2 * relations, -np.inf)  # the k-th best so far: what is worse needs no look
@@ -56,7 +56,7 @@ def best_of(parts: Iterable[Candidates], relations: int, k: int) -> Candidates:
     return kept
 
 
-def smooth_counts(samples: RuleSamples, smoothing: float) -> NDArray[np.float64]:
+def smooth_sample_counts(samples: RuleSamples, smoothing: float) -> NDArray[np.float64]:
     """Return P(head relation | body) for every cell that was counted."""
     prior = np.bincount(samples.cell_heads, samples.cell_counts, samples.negative + 1) / max(samples.n_samples, 1)
     total = samples.totals[samples.cell_bodies] + smoothing
@@ -75,11 +75,11 @@ def score_bodies(
     with progress_bar("scoring bodies", len(rows)) as advance:
         for start in range(0, len(rows), BLOCK):
             block = rows[start : start + BLOCK]
-            yield from_scores(block, score(samples.bodies[block]), samples, smoothing)
+            yield list_scored_bodies(block, score(samples.bodies[block]), samples, smoothing)
             advance(len(block))
 
 
-def from_scores(
+def list_scored_bodies(
     rows: NDArray[np.int64], p: NDArray[np.float64], samples: RuleSamples, smoothing: float | None
 ) -> Candidates:
     """All pairs of a block of bodies (rows, ascending) and the 2R relations, but r <- r.
@@ -109,12 +109,12 @@ def measure_chains(
     """Measure the rules on the graph and name their relations; what has too little support is left out."""
     bodies = samples.bodies[best.bodies]
     found = measure_rules(graph, bodies, best.heads.astype(np.int32), examples=examples, budget=budget, seed=seed)
-    frame = rule_frame(graph, bodies, best.heads).with_columns(score=pl.Series(best.scores))
+    frame = name_learned_rules(graph, bodies, best.heads).with_columns(score=pl.Series(best.scores))
     numbers = {name: pl.Series(column) for name, column in asdict(found).items() if name != "heads_tried"}
     return RuleSet.from_frame(frame.with_columns(**numbers).filter(pl.col("support") >= min_support))
 
 
-def rule_frame(graph: Graph, bodies: Ids, heads: NDArray[np.int64]) -> pl.DataFrame:
+def name_learned_rules(graph: Graph, bodies: Ids, heads: NDArray[np.int64]) -> pl.DataFrame:
     """Rules by id -> a frame with head_relation and body by name."""
     names = graph.vocabulary.all_relations
     # -1 fills short bodies, and null is its name.
@@ -125,8 +125,8 @@ def rule_frame(graph: Graph, bodies: Ids, heads: NDArray[np.int64]) -> pl.DataFr
     return body.select(names.gather(pl.Series(heads)).alias("head_relation"), "body")
 
 
-def rule_ids(frame: pl.DataFrame, graph: Graph) -> tuple[Ids, Ids]:
-    """Chains by name -> bodies (n, L), filled with -1 at the end, and head relations (n,): `rule_frame` backwards."""
+def number_learned_rules(frame: pl.DataFrame, graph: Graph) -> tuple[Ids, Ids]:
+    """Chains by name -> bodies (n, L), filled with -1 at the end, and head relations (n,)."""
     ids = {name: i for i, name in enumerate(graph.vocabulary.all_relations)}
     rows = [[ids[name] for name in body] for body in frame["body"]]
     bodies = np.full((len(rows), max(map(len, rows), default=1)), -1, np.int32)

@@ -11,17 +11,22 @@ import polars as pl
 from stablerule.graph import Graph, Triples
 from stablerule.learning.extraction import (
     Candidates,
-    best_of,
     find_constant_rules,
+    keep_best_bodies,
     measure_chains,
-    rule_ids,
+    number_learned_rules,
     score_bodies,
-    smooth_counts,
+    smooth_sample_counts,
 )
-from stablerule.learning.plan import budget_within, rules_for, walks_for, walks_within
+from stablerule.learning.plan import (
+    choose_rule_count,
+    choose_walk_count,
+    limit_measuring_to_budget,
+    limit_walks_to_budget,
+)
 from stablerule.progress import progress_bar
 from stablerule.reasoning.calibration import calibrate
-from stablerule.reasoning.choosing import choose_aggregation, split_valid
+from stablerule.reasoning.choosing import choose_aggregation, split_valid_for_choosing
 from stablerule.reasoning.learned import Learned
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.score import Aggregation
@@ -51,52 +56,54 @@ def fit_stablerule(
 
     from stablerule.learning.checkpoints import Checkpoints  # noqa: PLC0415
     from stablerule.learning.network import RuleNetwork, head_probabilities  # noqa: PLC0415
-    from stablerule.learning.training import train  # noqa: PLC0415
+    from stablerule.learning.training import train_network  # noqa: PLC0415
 
-    graph, kept, walks = lesson.graph, None, walks_in_time(lesson, o)
+    graph, kept, walks = lesson.graph, None, choose_walks_in_time(lesson, o)
     if checkpoint is not None:
-        kept = Checkpoints(checkpoint, identify_run(lesson, o), resume=resume)
+        kept = Checkpoints(checkpoint, identify_training_run(lesson, o), resume=resume)
         walks = kept.walks_begun_with(walks)
 
     # 1. sample: (body, head relation) pairs from walks
     samples = sample_paths(lesson, o, walks)
     if not samples.n_bodies:  # every walk came back to where it began: there is nothing to learn from
-        return finish(lesson, o, RuleSet(), samples=0, bodies=0)
+        return finish_learning(lesson, o, RuleSet(), samples=0, bodies=0)
 
     # 2. train: P(head relation | body), under decorrelating weights
     first_values = torch.Generator().manual_seed(o.seed)
     network = RuleNetwork(graph.n_relations, o.training.size, selector=o.training.selector, generator=first_values)
     training = replace(o.training, batch_size=o.training.batch_size_for(graph.n_relations))
-    course = train(network, samples, training, o.decorrelation, o.seed, o.device, kept, lesson.budget)
+    course = train_network(network, samples, training, o.decorrelation, o.seed, o.device, kept, lesson.budget)
 
     # 3. extract: the best bodies of each relation
     scored = score_bodies(samples, lambda bodies: head_probabilities(network, bodies, o.device), o.training.smoothing)
-    best = best_of(scored, graph.n_relations, o.rules_per_relation or rules_for(graph))
+    best = keep_best_bodies(scored, graph.n_relations, o.rules_per_relation or choose_rule_count(graph))
 
     # 4. measure them on the graph; add rules with constants
     rules = measure_rules_found(lesson, o, samples, best)
 
     # 5. choose how rules that fire become one score, 6. calibrate
     tensors = {name: t.detach().cpu().numpy() for name, t in network.state_dict().items()}
-    return finish(lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies, course=course, network=tensors)
+    return finish_learning(
+        lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies, course=course, network=tensors
+    )
 
 
 def fit_tabular(lesson: Lesson, o: CountsSamples) -> Learned:
     """Learn rules from sampled paths by counting: steps 2 and 3 are smoothed counts."""
-    samples = sample_paths(lesson, o, walks_in_time(lesson, o))
+    samples = sample_paths(lesson, o, choose_walks_in_time(lesson, o))
     closed = samples.cell_heads != samples.negative
-    scores = smooth_counts(samples, o.smoothing)
+    scores = smooth_sample_counts(samples, o.smoothing)
     cells = Candidates(
         samples.cell_bodies[closed].astype(np.int64), samples.cell_heads[closed].astype(np.int64), scores[closed]
     )
-    best = best_of([cells], lesson.graph.n_relations, o.rules_per_relation or rules_for(lesson.graph))
+    best = keep_best_bodies([cells], lesson.graph.n_relations, o.rules_per_relation or choose_rule_count(lesson.graph))
     rules = measure_rules_found(lesson, o, samples, best)
-    return finish(lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies)
+    return finish_learning(lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies)
 
 
-def walks_in_time(lesson: Lesson, o: MinesRules) -> int:
+def choose_walks_in_time(lesson: Lesson, o: MinesRules) -> int:
     """Return how many walks to take: as many as asked for, or as the budget allows."""
-    return walks_within(lesson.budget, o.walks or walks_for(lesson.graph))
+    return limit_walks_to_budget(lesson.budget, o.walks or choose_walk_count(lesson.graph))
 
 
 def sample_paths(lesson: Lesson, o: MinesRules, walks: int) -> RuleSamples:
@@ -116,7 +123,7 @@ def sample_paths(lesson: Lesson, o: MinesRules, walks: int) -> RuleSamples:
 def measure_rules_found(lesson: Lesson, o: MinesRules, samples: RuleSamples, best: Candidates) -> RuleSet:
     """Measure the best chains on the graph, and add rules with constants if they are wanted."""
     m, graph, examples = o.mining, lesson.graph, lesson.examples
-    budget = budget_within(lesson.budget, m.measure_budget)
+    budget = limit_measuring_to_budget(lesson.budget, m.measure_budget)
     chains = measure_chains(
         graph, samples, best, examples=examples, min_support=m.min_support, budget=budget, seed=o.seed
     )
@@ -133,7 +140,7 @@ def find_constants(lesson: Lesson, m: Mining) -> RuleSet:
 
 def measure_rules_again(lesson: Lesson, rules: RuleSet, o: MinesRules) -> RuleSet:
     """Measure chains that were found elsewhere on the graph of a lesson, and find its rules with constants."""
-    budget = budget_within(lesson.budget, o.mining.measure_budget)
+    budget = limit_measuring_to_budget(lesson.budget, o.mining.measure_budget)
     chains = measure_named_chains(lesson, rules.filter(kind="chains"), budget, o.seed)
     return chains.union(find_constants(lesson, o.mining)) if o.constants else chains
 
@@ -147,13 +154,13 @@ def measure_named_chains(lesson: Lesson, chains: RuleSet, budget: float | None, 
     )
     if not len(named):
         return chains
-    bodies, heads = rule_ids(named, graph)
+    bodies, heads = number_learned_rules(named, graph)
     found = measure_rules(graph, bodies, heads, examples=lesson.examples, budget=budget, seed=seed)
     numbers = pl.DataFrame({"row": named["row"]} | {name: getattr(found, name) for name in MEASURED})
     return RuleSet.from_frame(frame.update(numbers, on="row").drop("row"))
 
 
-def finish(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) -> Learned:
+def finish_learning(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) -> Learned:
     """Choose the aggregation on one part of the validation facts, and calibrate; the other part checks that.
 
     record: what else `Learned` should hold, such as the course of training.
@@ -166,7 +173,7 @@ def finish(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) -> Learned:
             encoded[by] = encode_rules(rules, graph, by)
         return encoded[by]
 
-    choosing, calibrating = split_valid(valid, o.seed)
+    choosing, calibrating = split_valid_for_choosing(valid, o.seed)
     known = graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
     with progress_bar("choosing how to answer", None):
         choice = choose_aggregation(
@@ -175,7 +182,7 @@ def finish(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) -> Learned:
             choosing,
             known,
             only=None if o.aggregation == "auto" else o.aggregation,
-            fixed=fixed_aggregation(o),
+            fixed=choose_fixed_aggregation(o),
             seed=o.seed,
             examples=lesson.examples,
         )
@@ -185,12 +192,12 @@ def finish(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) -> Learned:
     return Learned(rules, choice, calibration, ready=search, **record)
 
 
-def fixed_aggregation(o: Weighs) -> Aggregation:
+def choose_fixed_aggregation(o: Weighs) -> Aggregation:
     """Return the aggregation that counts where there are no facts to choose or fit by."""
     name: AggregationName = "max_plus" if o.aggregation in ("auto", "learned") else o.aggregation  # type: ignore[assignment]
     return Aggregation(name, by=o.by, top=o.top)
 
 
-def identify_run(lesson: Lesson, o: TrainsNetwork) -> dict[str, Any]:
+def identify_training_run(lesson: Lesson, o: TrainsNetwork) -> dict[str, Any]:
     """Return what a run depends on: a checkpoint of another run is refused."""
     return {"graph": lesson.graph.sha256, "examples": lesson.examples.facts.sha256, **o.options}

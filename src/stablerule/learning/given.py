@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import polars as pl
 
 from stablerule.errors import InputError, OptionError
-from stablerule.learning.fitting import finish, measure_named_chains
-from stablerule.learning.plan import budget_within
+from stablerule.learning.fitting import finish_learning, measure_named_chains
+from stablerule.learning.plan import limit_measuring_to_budget
 from stablerule.learning.refit import fit_on_everything
 from stablerule.reasoning import RuleReasoner
 from stablerule.rules import RuleSet, read_rules
@@ -93,7 +93,7 @@ def fit_given(lesson: Lesson, o: GivenRules, *, refit: bool = True) -> Learned:
         )
 
     def learn(part: Lesson) -> Learned:
-        return finish(part, o, measure_bare_chains(part, o, rules), notes=tuple(notes))
+        return finish_learning(part, o, measure_bare_chains(part, o, rules), notes=tuple(notes))
 
     def measure(everything: Lesson, _: RuleSet) -> RuleSet:
         return measure_bare_chains(everything, o, rules)
@@ -110,5 +110,5 @@ def measure_bare_chains(lesson: Lesson, o: GivenRules, rules: RuleSet) -> RuleSe
         raise InputError(
             f"{o.file}: rules with constants must come with a confidence, and this one does not: {some.rule}"
         )
-    measured = measure_named_chains(lesson, bare, budget_within(lesson.budget, o.measure_budget), o.seed)
+    measured = measure_named_chains(lesson, bare, limit_measuring_to_budget(lesson.budget, o.measure_budget), o.seed)
     return RuleSet.from_frame(frame.filter(~is_bare)).union(measured)

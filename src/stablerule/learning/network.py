@@ -50,7 +50,7 @@ def denormals_as_zero() -> Iterator[None]:
     A softmax that is sure of something leaves such numbers for all the rest, and a processor multiplies them many times
     slower than others. No rule depends on them.
     """
-    before = takes_denormals_as_zero()
+    before = are_denormals_zero()
     torch.set_flush_denormal(True)  # nothing happens on a processor that can't
     try:
         yield
@@ -58,7 +58,7 @@ def denormals_as_zero() -> Iterator[None]:
         torch.set_flush_denormal(before)
 
 
-def takes_denormals_as_zero() -> bool:
+def are_denormals_zero() -> bool:
     """Tell whether this thread takes such numbers as zero now."""
     return float(torch.tensor([1e-39]) * 0.5) == 0
 
@@ -138,22 +138,22 @@ class RuleNetwork(nn.Module):
         items, ids = tables.gates, bodies  # input gates of all that can stand in a sequence (T, 4d); rows of it (U, n)
         if bodies.shape[1] == 1:
             used, where = torch.unique(ids[:, 0], return_inverse=True)
-            return _first_state(items.index_select(0, used))[0].index_select(0, where)
+            return _encode_first_relation(items.index_select(0, used))[0].index_select(0, where)
 
         while ids.shape[1] > 2:
-            pairs, where = _unique_pairs(ids, len(items))  # (P, 2), and for each window its row there (U, n-1)
+            pairs, where = _find_unique_windows(ids, len(items))  # (P, 2), and for each window its row there (U, n-1)
             omega = self._windows(items, pairs)  # (P, d)
             merged = where + len(items)
             items = torch.cat([items, self._merge(omega, tables)])  # (T + P, 4d)
             Q = (omega @ self.window_weight)[where].softmax(1)  # (U, n-1)
             k = Q.argmax(1, keepdim=True)  # (U, 1)
-            shorter = _replace(ids, merged, k)  # (U, n-1)
+            shorter = _replace_window(ids, merged, k)  # (U, n-1)
             if self.selector == "straight-through":
                 lean = Q - Q.detach()  # zero, with the gradient of Q: adds what the scorer must learn, and no value
                 if ids.shape[1] == 3:  # two ways to end: Z moves from the one taken toward the other
                     Z = self._windows(items, shorter)  # (U, d)
                     with torch.no_grad():
-                        gain = Z - self._windows(items, _replace(ids, merged, 1 - k))
+                        gain = Z - self._windows(items, _replace_window(ids, merged, 1 - k))
                     return Z + lean.gather(1, k) * gain
                 # Item j of the shorter sequence is the old j if the merge lies behind it, the merge, or the old j+1.
                 behind, before = lean.flip(1).cumsum(1).flip(1) - lean, lean.cumsum(1) - lean  # (U, n-1)
@@ -164,7 +164,7 @@ class RuleNetwork(nn.Module):
                 shorter = torch.arange(len(items), device=ids.device).view_as(shorter)
             ids = shorter
 
-        pairs, where = _unique_pairs(ids, len(items))
+        pairs, where = _find_unique_windows(ids, len(items))
         return self._windows(items, pairs).index_select(0, where[:, 0])
 
     def _merge(self, omega: Tensor, tables: Tables) -> Tensor:
@@ -179,7 +179,7 @@ class RuleNetwork(nn.Module):
     def _windows(self, items: Tensor, pairs: Tensor) -> Tensor:
         """Run the LSTM over pairs of items: (P, 2) rows of the gates (T, 4d) -> last states (P, d)."""
         firsts, a = torch.unique(pairs[:, 0], return_inverse=True)
-        h1, c1 = _first_state(items.index_select(0, firsts))  # (firsts, d)
+        h1, c1 = _encode_first_relation(items.index_select(0, firsts))  # (firsts, d)
         Y = h1 @ self.state_weight.T  # (firsts, 4d), the only product with a d x d matrix
         gates = items.index_select(0, pairs[:, 1]) + Y.index_select(0, a)  # (P, 4d)
         i, f, g, o = gates.chunk(4, dim=1)
@@ -204,20 +204,20 @@ def head_probabilities(network: RuleNetwork, bodies: Ids, device: str = "cpu") -
         return network.forward_mixed(ids)[1].double().softmax(1).cpu().numpy()
 
 
-def _first_state(gates: Tensor) -> tuple[Tensor, Tensor]:
+def _encode_first_relation(gates: Tensor) -> tuple[Tensor, Tensor]:
     """Give h1 and c1 after one item. The state before it is zero, so the forget gate has nothing to forget."""
     i, _, g, o = gates.chunk(4, dim=1)
     c1 = i.sigmoid() * g.tanh()
     return o.sigmoid() * c1.tanh(), c1
 
 
-def _unique_pairs(ids: Tensor, base: int) -> tuple[Tensor, Tensor]:
+def _find_unique_windows(ids: Tensor, base: int) -> tuple[Tensor, Tensor]:
     """Find the different neighbours in the sequences (U, n): pairs (P, 2), and the row of each window (U, n-1)."""
     codes, where = torch.unique(ids[:, :-1].long() * base + ids[:, 1:], return_inverse=True)
     return torch.stack([codes // base, codes % base], dim=1), where
 
 
-def _replace(ids: Tensor, merged: Tensor, k: Tensor) -> Tensor:
+def _replace_window(ids: Tensor, merged: Tensor, k: Tensor) -> Tensor:
     """Put the merged pair in place of items k and k+1: (U, n), (U, n-1), (U, 1) -> (U, n-1)."""
     j = torch.arange(merged.shape[1], device=ids.device)
     return torch.where(j < k, ids[:, :-1], torch.where(j == k, merged, ids[:, 1:]))

@@ -37,8 +37,8 @@ class Mining:
 
     def __post_init__(self) -> None:
         for name in ("min_length", "measure_budget", "constant_support", "per_constant"):
-            check_at_least(1, name, getattr(self, name))
-        check_at_least(0, "min_support", self.min_support)
+            check_option_at_least(1, name, getattr(self, name))
+        check_option_at_least(0, "min_support", self.min_support)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Decorrelation:
 
     def __post_init__(self) -> None:
         for name in ("moment_order", "fourier_count", "weight_steps"):
-            check_at_least(1, name, getattr(self, name))
+            check_option_at_least(1, name, getattr(self, name))
         if self.features not in ("moments", "rff"):
             raise OptionError(f"Argument 'features' must be 'moments' or 'rff', got {self.features!r}.")
         if not 0 < self.weight_rate < math.inf:
@@ -116,9 +116,9 @@ class Training:
 
     def __post_init__(self) -> None:
         for name in ("size", "steps", "batch_size", "check_every", "patience"):
-            check_at_least(1, name, getattr(self, name))
+            check_option_at_least(1, name, getattr(self, name))
         for name in ("warm_up", "smoothing"):
-            check_at_least(0, name, getattr(self, name))
+            check_option_at_least(0, name, getattr(self, name))
         if not 0 < self.learning_rate < 10:
             raise OptionError(f"Argument 'learning_rate' must be above 0 and below 10, got {self.learning_rate}.")
         if not 0 <= self.held_out < 1:
@@ -166,7 +166,7 @@ class TrainsNetwork(MinesRules, Protocol):
         """All arguments by name."""
 
 
-def check_at_least(least: float, name: str, value: float | None) -> None:
+def check_option_at_least(least: float, name: str, value: float | None) -> None:
     """Refuse a value below the least one; None is the default."""
     if value is not None and value < least:
         raise OptionError(f"Argument {name!r} must be at least {least}, got {value}.")

@@ -100,17 +100,17 @@ def _count_trait_pairs(graph: Graph) -> float:
     return float((own * graph.degrees).sum())
 
 
-def walks_for(graph: Graph) -> int:
+def choose_walk_count(graph: Graph) -> int:
     """Enough walks for every relation to be closed often, few enough for a laptop."""
     return int(np.clip(WALKS_PER_RELATION * graph.n_relations, FEWEST_WALKS, MOST_WALKS))
 
 
-def rules_for(graph: Graph) -> int:
+def choose_rule_count(graph: Graph) -> int:
     """How many chains to keep for each relation and each inverse."""
     return MANY_RULES if graph.n_relations < FEW_RELATIONS else FEW_RULES
 
 
-def walks_within(budget: Budget, walks: int) -> int:
+def limit_walks_to_budget(budget: Budget, walks: int) -> int:
     """As many walks as a tenth of the time that is left allows, and at least some."""
     if not budget.limited:
         return walks
@@ -120,7 +120,7 @@ def walks_within(budget: Budget, walks: int) -> int:
     return max(min(walks, PILOT_WALKS), min(walks, within))
 
 
-def budget_within(budget: Budget, edges: float | None) -> float | None:
+def limit_measuring_to_budget(budget: Budget, edges: float | None) -> float | None:
     """As many edges as a third of the time that is left allows, for measuring rules; None is exact."""
     if not budget.limited:
         return edges
@@ -150,7 +150,9 @@ class Plan:
         said = [f"{self.walks:,} walks, about {self.bodies:,} different bodies{counted}"]
         if self.steps:
             said.append(f"{self.steps:,} steps of {self.batch_size:,} samples, embeddings of size {self.size}")
-        said.append(f"about {self.memory / 1e9:.1f} GB of memory beside the program, about {duration(self.seconds)}")
+        said.append(
+            f"about {self.memory / 1e9:.1f} GB of memory beside the program, about {spell_duration(self.seconds)}"
+        )
         if minutes is not None:
             said.append(f"{minutes:g} minutes at most")
         elif self.seconds > HOURS:
@@ -160,11 +162,11 @@ class Plan:
 
 def plan_counting(graph: Graph, o: MinesRules) -> Plan:
     """Plan a learner that counts: walk, measure rules, choose how to answer, calibrate."""
-    walks = o.walks or walks_for(graph)
+    walks = o.walks or choose_walk_count(graph)
     with progress_bar("planning", None):
         pilot = sample_rules(graph, PILOT_WALKS, max_length=o.max_length, seed=o.seed)
-        bodies = expected_bodies(graph, walks, o.max_length, o.seed, pilot)
-        kept = count_kept_chains(graph, bodies, o.rules_per_relation or rules_for(graph), pilot)
+        bodies = expect_body_count(graph, walks, o.max_length, o.seed, pilot)
+        kept = count_kept_chains(graph, bodies, o.rules_per_relation or choose_rule_count(graph), pilot)
         work = estimate_costs(graph, o, walks, kept, pilot)
     return Plan(walks, bodies, 200.0 * bodies, clock_seconds(sum(work.values())), work)
 
@@ -186,7 +188,7 @@ def plan_stablerule(graph: Graph, o: TrainsNetwork) -> Plan:
         features, square = weights.moment_order * t.size, unique * unique
         gram, covariance = square * features, unique * features * features
         work += 2 * min(gram, covariance) + weights.weight_steps * 2 * min(40 * square, 2 * covariance)
-    speed = matrix_speed()
+    speed = measure_matrix_speed()
     scoring = 2 * plan.bodies * t.size * relations * 3 / speed
     learning = t.steps * stages * (3 * work / speed + 0.01)
     memory = plan.memory + 40 * plan.bodies * (weights is not None) + 60 * unique * t.size + 8 * square
@@ -195,7 +197,7 @@ def plan_stablerule(graph: Graph, o: TrainsNetwork) -> Plan:
     return Plan(plan.walks, plan.bodies, memory, seconds, stages_of_work, t.size, batch_size, t.steps * stages)
 
 
-def expected_bodies(graph: Graph, walks: int, max_length: int, seed: int, pilot: RuleSamples | None = None) -> int:
+def expect_body_count(graph: Graph, walks: int, max_length: int, seed: int, pilot: RuleSamples | None = None) -> int:
     """Extrapolate from a few walks: the number of different bodies grows as a power of the number of walks."""
     few = sample_rules(graph, PILOT_WALKS // 4, max_length=max_length, seed=seed).n_bodies
     more = (pilot or sample_rules(graph, PILOT_WALKS, max_length=max_length, seed=seed)).n_bodies
@@ -204,7 +206,7 @@ def expected_bodies(graph: Graph, walks: int, max_length: int, seed: int, pilot:
     return max(more, int(more * (walks / PILOT_WALKS) ** min(growth, 1.0) * 0.5)) if walks > PILOT_WALKS else more
 
 
-def matrix_speed() -> float:
+def measure_matrix_speed() -> float:
     """Multiplications and additions a second that this machine does in a matrix product, by doing one."""
     import torch  # noqa: PLC0415  # a plan for a learner that needs torch
 
@@ -216,7 +218,7 @@ def matrix_speed() -> float:
     return 4 * 2 * 512**3 / (time.perf_counter() - began)
 
 
-def duration(seconds: float) -> str:
+def spell_duration(seconds: float) -> str:
     """Say how long something takes.
 
     >>> duration(40), duration(600), duration(9000)

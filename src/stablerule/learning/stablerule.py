@@ -154,7 +154,7 @@ class StableRule(RuleReasoner):
         try:
             import torch  # noqa: F401, PLC0415
 
-            from stablerule.learning.training import check_device  # noqa: PLC0415
+            from stablerule.learning.training import check_torch_device  # noqa: PLC0415
         except ImportError as error:
             raise MissingExtra("Learning with StableRule", package="torch", extra="learn") from error
-        check_device(self.device)
+        check_torch_device(self.device)

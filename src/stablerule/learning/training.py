@@ -36,7 +36,7 @@ HELD_OUT_SAMPLES = 20_000  # enough to see a difference, few enough not to be fe
 
 
 @denormals_as_zero()
-def train(
+def train_network(
     network: RuleNetwork,
     samples: RuleSamples,
     o: Training,
@@ -72,8 +72,8 @@ def train(
                 while at.step < o.steps and not (out_of_time := time_for_it.passed):
                     batch = pool.draw(o.batch_size or LARGE_BATCH, (seed, 0, at.stage, at.step))
                     Z, logits = network.forward_mixed(batch.bodies)  # (U, d), (U, 2R+1)
-                    w, record = weigh_batch(body_weights, batch, Z, decorrelation, at, o.warm_up, seed)  # (U,)
-                    loss = cross_entropy(logits, batch, w)
+                    w, record = weigh_training_batch(body_weights, batch, Z, decorrelation, at, o.warm_up, seed)  # (U,)
+                    loss = compute_training_loss(logits, batch, w)
                     adam.param_groups[0]["lr"] = o.learning_rate * (1 - o.decay * at.step / o.steps)
                     adam.zero_grad(set_to_none=True)
                     loss.backward()  # type: ignore[no-untyped-call]
@@ -81,7 +81,7 @@ def train(
                     at.steps.append({"loss": float(loss.detach()), **record})
                     at.step += 1
                     advance(1, "  ".join(f"{name} {value:.3f}" for name, value in at.steps[-1].items()))
-                    if test and at.step % o.check_every == 0 and not gains(network, test, best, o, at):
+                    if test and at.step % o.check_every == 0 and not improves_held_out_loss(network, test, best, o, at):
                         break
                     if checkpoints and (checkpoints.due() or interrupted()):
                         checkpoints.keep(at, network, adam, body_weights, best)
@@ -90,7 +90,7 @@ def train(
                 if checkpoints and out_of_time:  # with more time a run goes on from here, not from its best
                     checkpoints.keep(at, network, adam, body_weights, best)
                 if test and o.patience:
-                    restore_best(network, test, best, o, at)
+                    restore_best_network(network, test, best, o, at)
                 if out_of_time:
                     break
                 at.stage, at.step, at.best_loss, at.checks_without_gain = at.stage + 1, 0, math.inf, 0
@@ -103,7 +103,7 @@ def train(
     return Course(steps=at.steps, checks=at.checks, ended_by=ended_by, seconds=at.seconds)
 
 
-def check_device(device: str) -> None:
+def check_torch_device(device: str) -> None:
     """Refuse a device that torch does not have."""
     try:
         torch.empty(1, device=device).item()
@@ -111,13 +111,13 @@ def check_device(device: str) -> None:
         raise OptionError(f"Argument 'device' is {device!r}, but torch has no such device here. Use 'cpu'.") from error
 
 
-def cross_entropy(logits: Tensor, batch: Batch, w: Tensor) -> Tensor:
+def compute_training_loss(logits: Tensor, batch: Batch, w: Tensor) -> Tensor:
     """Weighted mean over the N samples of -log P(head relation | body); a cell stands for all samples in it."""
     log_p = logits.log_softmax(1)[batch.cell_rows, batch.cell_heads]  # (C,)
     return -(batch.cell_counts * w[batch.cell_rows] * log_p).sum() / batch.cell_counts.sum()
 
 
-def weigh_batch(
+def weigh_training_batch(
     body_weights: BodyWeights,
     batch: Batch,
     Z: Tensor,
@@ -136,18 +136,20 @@ def weigh_batch(
     return w, {"dependence": steps[-1].dependence, "share": steps[-1].share, "largest": steps[-1].largest}
 
 
-def restore_best(network: RuleNetwork, test: Batch, best: dict[str, Tensor], o: Training, at: Progress) -> None:
+def restore_best_network(network: RuleNetwork, test: Batch, best: dict[str, Tensor], o: Training, at: Progress) -> None:
     """Bring the network back to its best on held-out samples; the last steps may be the best."""
     if at.step % o.check_every:
-        gains(network, test, best, o, at)
+        improves_held_out_loss(network, test, best, o, at)
     network.load_state_dict(best)
 
 
-def gains(network: RuleNetwork, test: Batch, best: dict[str, Tensor], o: Training, at: Progress) -> bool:
+def improves_held_out_loss(
+    network: RuleNetwork, test: Batch, best: dict[str, Tensor], o: Training, at: Progress
+) -> bool:
     """Look at held-out samples, keep the best network, and say whether it is worth going on."""
     with torch.no_grad():
         logits = network.forward_mixed(test.bodies)[1]
-        loss = float(cross_entropy(logits, test, torch.ones(len(test.bodies), device=logits.device)))
+        loss = float(compute_training_loss(logits, test, torch.ones(len(test.bodies), device=logits.device)))
     at.checks.append({"stage": at.stage, "step": at.step, "loss": loss})
     if loss < at.best_loss - 1e-4:
         at.best_loss, at.checks_without_gain = loss, 0

@@ -46,13 +46,13 @@ class Explanation:
     @property
     def facts(self) -> tuple[tuple[Fact, ...], ...]:
         """The facts behind each grounding, as they stand in the graph."""
-        return tuple(tuple(facts_along(self.rule.rule.body, path)) for path in self.groundings)
+        return tuple(tuple(list_facts_along_path(self.rule.rule.body, path)) for path in self.groundings)
 
     def lines(self) -> list[str]:
         """Say it in a few lines: the rule, then the facts of each grounding."""
         more = self.paths - len(self.groundings)
-        found = [f"{percent(self.share)} of the score: {self.rule.rule}"]
-        found += [f"      {say_facts(facts)}" for facts in self.facts]
+        found = [f"{spell_reason_share(self.share)} of the score: {self.rule.rule}"]
+        found += [f"      {spell_facts_of_reason(facts)}" for facts in self.facts]
         if more > 0:
             found.append(f"      and {spell_count(more, 'other path' if self.groundings else 'path')}")
         return found
@@ -74,7 +74,7 @@ class Explanation:
     def __str__(self) -> str:
         """Say it on one line."""
         path = f"  by {' - '.join(self.groundings[0])}" if self.groundings else ""
-        return f"{percent(self.share)} of the score: {self.rule.rule}{path}"
+        return f"{spell_reason_share(self.share)} of the score: {self.rule.rule}{path}"
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ class Answer:
     probability: float | None = None
 
 
-def facts_along(body: Iterable[str], path: Iterable[str]) -> Iterator[Fact]:
+def list_facts_along_path(body: Iterable[str], path: Iterable[str]) -> Iterator[Fact]:
     """Yield the facts of a path; a step along an inverse is a fact the other way round."""
     for relation, (here, there) in zip(body, pairwise(path), strict=True):
         plain = relation.removeprefix(INVERSE)
         yield (here, plain, there) if plain == relation else (there, plain, here)
 
 
-def say_facts(facts: Iterable[Fact]) -> str:
+def spell_facts_of_reason(facts: Iterable[Fact]) -> str:
     """Write facts as rules are written.
 
     >>> say_facts([("Lyon", "city_in", "France"), ("Europe", "~in_continent", "France")])
@@ -106,7 +106,7 @@ def say_facts(facts: Iterable[Fact]) -> str:
     return ", ".join(spell_atom(relation, quote_name(head), quote_name(tail)) for head, relation, tail in facts)
 
 
-def percent(share: float) -> str:
+def spell_reason_share(share: float) -> str:
     """Round to whole percents, but never what there is to nothing.
 
     >>> percent(0.5), percent(0.001), percent(0.0)
@@ -115,7 +115,7 @@ def percent(share: float) -> str:
     return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
-def number(score: float) -> str:
+def spell_score(score: float) -> str:
     """Round a score, but never what there is to nothing.
 
     >>> number(0.51234), number(0.00001234), number(0.0)

@@ -31,7 +31,7 @@ from stablerule.errors import OptionError
 from stablerule.graph import Graph, Triples
 from stablerule.graph.behaviour import find_behaviour
 from stablerule.reasoning.curves import Curve, Scored, fit_curve
-from stablerule.reasoning.queries import joined_graph
+from stablerule.reasoning.queries import join_known_graphs
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.score import AGGREGATIONS
 from stablerule.reasoning.scoring.theory import forget_own_facts
@@ -142,13 +142,13 @@ def calibrate(
     graph that may be hidden; None is all.
     """
     graph, random = search.graph, np.random.default_rng([seed, search.graph.n_facts])
-    known = joined_graph([graph, known], graph) or graph
+    known = join_known_graphs([graph, known], graph) or graph
     situations = Situations(known)
     unseen = RuleSearcher(forget_own_facts(search.encoded), search.ways.aggregation)
     hidden = _hide_facts(unseen, graph if examples is None else examples.facts, situations, random)
     if len(hidden.scores) < FEWEST:
         return f"rules lead to only {len(hidden.scores)} of the facts that were hidden to learn from; it takes {FEWEST}"
-    queries = _sample_queries(situations, random)
+    queries = _sample_calibration_queries(situations, random)
     found = _find_candidates(search, queries, known, situations)
     curves, reads = _fit_curves(_sorts(search), hidden, found)
     names = map(graph.vocabulary.relation_name, range(2 * graph.n_relations))
@@ -213,7 +213,7 @@ def _share_out(size: int, total: int, of_all: int) -> int:
     return max(FEWEST_EACH, math.ceil(total * size / max(of_all, 1)))
 
 
-def _sample_queries(situations: Situations, random: np.random.Generator) -> _Queries:
+def _sample_calibration_queries(situations: Situations, random: np.random.Generator) -> _Queries:
     """Ask some heads of each relation and inverse: of those with a fact of it, and of those of their kind without."""
     graph, parts = situations.graph, []
     for relation in range(2 * graph.n_relations):

@@ -10,7 +10,12 @@ import numpy as np
 
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.progress import progress_bar
-from stablerule.reasoning.evidence_weights import Weights, fit_weights, gather_examples, mean_reciprocal_rank
+from stablerule.reasoning.evidence_weights import (
+    Weights,
+    collect_weight_examples,
+    fit_evidence_weights,
+    rank_weight_examples,
+)
 from stablerule.reasoning.learned import Choice
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.score import Aggregation
@@ -62,7 +67,7 @@ class Queries(NamedTuple):
         return Queries(*(column[which] for column in self))
 
 
-def split_valid(valid: Triples | None, seed: int) -> tuple[Triples | None, Triples | None]:
+def split_valid_for_choosing(valid: Triples | None, seed: int) -> tuple[Triples | None, Triples | None]:
     """Part valid in two: most of it chooses how to answer, the rest, which chose nothing, may calibrate."""
     if valid is None or len(valid) < FEWEST_TO_PART:
         return valid if valid is not None and len(valid) else None, None
@@ -94,9 +99,15 @@ def choose_aggregation(
     if only is not None and only != "learned":
         return Choice.fixed(fixed, "it was asked for")
     hidden = valid is None or not len(valid)
-    facts = _training_facts(graph, examples or ExampleFacts.all_of(graph), seed) if hidden or valid is None else valid
+    facts = (
+        _draw_training_queries(graph, examples or ExampleFacts.all_of(graph), seed)
+        if hidden or valid is None
+        else valid
+    )
     random = np.random.default_rng(seed)
-    queries = _few_of_each(Queries.both_ways(facts.take(random.permutation(len(facts))), graph.n_relations))
+    queries = _limit_queries_of_each_relation(
+        Queries.both_ways(facts.take(random.permutation(len(facts))), graph.n_relations)
+    )
     n = len(queries.heads)
     order = random.permutation(n)
     judging, fitting = order[: min(n // 2, MOST_JUDGED)], order[min(n // 2, MOST_JUDGED) :]
@@ -104,11 +115,11 @@ def choose_aggregation(
         return Choice.fixed(fixed, f"{n} queries are too few, it takes {FEWEST_TO_CHOOSE}")
     judge = _Judge(graph, queries.take(judging), known, hidden)
     encoded = encode("confidence")
-    evidence = gather_examples(RuleSearcher(encoded, FIXED[0]), *queries, known, ROWS, hidden=hidden)
+    evidence = collect_weight_examples(RuleSearcher(encoded, FIXED[0]), *queries, known, ROWS, hidden=hidden)
     ways = [] if only else list(FIXED)
     half, rest = evidence.take(fitting), evidence.take(judging)
-    fits = dict(zip(RIDGES, fit_weights(half, graph, RIDGES, seed), strict=True))
-    ridge = max(fits, key=lambda one: mean_reciprocal_rank(rest, graph, fits[one]))
+    fits = dict(zip(RIDGES, fit_evidence_weights(half, graph, RIDGES, seed), strict=True))
+    ridge = max(fits, key=lambda one: rank_weight_examples(rest, graph, fits[one]))
     ways.append(Aggregation("learned", weights=fits[ridge]))
     if only is None and encoded.rules.to_frame()["score"].null_count() < len(encoded.rules):
         ways += BY_SCORE
@@ -119,8 +130,10 @@ def choose_aggregation(
             advance(1)
     aggregation = judge.with_relations(max(results, key=lambda result: float(result[1].mean())), results)
     if "learned" in (aggregation.name, *aggregation.relations.values()):
-        (weights,) = fit_weights(evidence, graph, [ridge], seed)
-        aggregation = replace(aggregation, weights=weights, chain_weights=_for_chains(encoded, evidence, ridge, seed))
+        (weights,) = fit_evidence_weights(evidence, graph, [ridge], seed)
+        aggregation = replace(
+            aggregation, weights=weights, chain_weights=_fit_weights_for_chains_alone(encoded, evidence, ridge, seed)
+        )
     tried = tuple(
         {"name": w.name, "by": w.by, "top": w.top, "mrr": round(float(found.mean()), 4)}
         | ({"ridge": ridge} if w.name == "learned" else {})
@@ -130,12 +143,12 @@ def choose_aggregation(
     return Choice(aggregation, tried, len(judging), n, chosen_on)
 
 
-def _for_chains(encoded: Encoded, evidence: Examples, ridge: float, seed: int) -> Weights:
+def _fit_weights_for_chains_alone(encoded: Encoded, evidence: Examples, ridge: float, seed: int) -> Weights:
     """Fit weights to what chains say alone; none where there is nothing else, or nothing to fit to."""
     alone = evidence.by_chains_alone()
     if encoded.n_chains == len(encoded.rows) or not len(alone.useful):
         return {}
-    return fit_weights(alone, encoded.graph, [ridge], seed)[0]
+    return fit_evidence_weights(alone, encoded.graph, [ridge], seed)[0]
 
 
 class _Judge:
@@ -167,7 +180,7 @@ class _Judge:
         return replace(way, relations=own, weights=way.weights or weights)
 
 
-def _few_of_each(queries: Queries) -> Queries:
+def _limit_queries_of_each_relation(queries: Queries) -> Queries:
     """Leave out what is beyond the first hundreds of queries of a relation."""
     order = np.argsort(queries.relations, kind="stable")
     ranked = queries.relations[order]
@@ -175,7 +188,7 @@ def _few_of_each(queries: Queries) -> Queries:
     return queries.take(np.sort(kept))
 
 
-def _training_facts(graph: Graph, examples: ExampleFacts, seed: int) -> Triples:
+def _draw_training_queries(graph: Graph, examples: ExampleFacts, seed: int) -> Triples:
     """Take some examples, first those whose pair has no other link in the graph."""
     random = np.random.default_rng(seed)
     facts = examples.facts.triples.take(random.permutation(examples.facts.n_facts)[: 8 * MOST_JUDGED])

@@ -21,8 +21,8 @@ from stablerule.errors import OptionError, closest
 from stablerule.graph import INVERSE, Graph, Triples
 from stablerule.graph.behaviour import Z, find_behaviour
 from stablerule.reasoning.calibration import Calibration, Reading
-from stablerule.reasoning.queries import joined_graph, known_graphs
-from stablerule.reasoning.scoring.explain import first_rules
+from stablerule.reasoning.queries import join_known_graphs, list_known_graphs
+from stablerule.reasoning.scoring.explain import find_first_rules_of_reasons
 from stablerule.reasoning.situations import HAVING, LACKING, OTHER, Situations
 from stablerule.reasoning.wanted import Wanted, WantedOptions
 
@@ -89,10 +89,10 @@ def complete(
             names = ("graph", "known", "relations", *WantedOptions.__annotations__)
             raise OptionError(f"complete() has no argument {name!r}.{closest(name, names)} It has {', '.join(names)}.")
     completion = Completion(search, Wanted(**options), known=known, relations=relations, calibration=calibration)
-    return _new_facts(completion)
+    return _find_new_facts(completion)
 
 
-def _new_facts(completion: Completion) -> Iterator[NewFact]:
+def _find_new_facts(completion: Completion) -> Iterator[NewFact]:
     most = completion.wanted.most_of_all
     if most is None:
         for relation in completion.relations:
@@ -100,7 +100,7 @@ def _new_facts(completion: Completion) -> Iterator[NewFact]:
         return
     kept = completion.nothing()
     for relation in completion.relations:
-        kept = best_facts(pl.concat([kept, completion.of(relation)]), most)
+        kept = keep_best_new_facts(pl.concat([kept, completion.of(relation)]), most)
     yield from name_facts(kept)
 
 
@@ -133,9 +133,9 @@ class Completion:
         calibration: Calibration | str | None = None,
     ) -> None:
         self.search, self.graph, self.wanted = search, search.graph, wanted
-        self.relations = _relation_ids(relations, self.graph)
-        _check_bounds(wanted, search, self.relations, calibration)
-        self._known = joined_graph([self.graph, *known_graphs(known)], self.graph) or self.graph
+        self.relations = _number_wanted_relations(relations, self.graph)
+        _check_wanted_bounds(wanted, search, self.relations, calibration)
+        self._known = join_known_graphs([self.graph, *list_known_graphs(known)], self.graph) or self.graph
         self.calibration = None
         if isinstance(calibration, Calibration):
             self.calibration = calibration.assuming(missing=wanted.missing, known=self._known.n_facts)
@@ -176,7 +176,7 @@ class Completion:
         tails, scores, reasons = self.search.answer(
             heads, asked, wanted.per_query, known, lambda _: admitted, reasons=1
         )
-        rules = np.full(tails.size, -1, np.int32) if reasons is None else first_rules(reasons)
+        rules = np.full(tails.size, -1, np.int32) if reasons is None else find_first_rules_of_reasons(reasons)
         least = -math.inf if wanted.threshold is None else wanted.threshold
         query, place = np.nonzero((tails >= 0) & (scores >= least))
         found_heads, found_tails, found_scores = heads[query], tails[query, place], scores[query, place]
@@ -216,7 +216,7 @@ def written(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.drop(PROBABLE[1:], strict=False)
 
 
-def best_facts(frame: pl.DataFrame, top: int) -> pl.DataFrame:
+def keep_best_new_facts(frame: pl.DataFrame, top: int) -> pl.DataFrame:
     """Return the best of the new facts of several relations, the best first."""
     keys = [*(["probability"] if "probability" in frame.columns else []), *ORDER]
     down = [key in ("probability", "score") for key in keys]
@@ -325,7 +325,7 @@ def _without_linked(linked: Graph, heads: Ids, relation: int, graph: Graph) -> G
     return Graph.build(Triples(rows[inside]), graph.vocabulary)
 
 
-def _relation_ids(names: Iterable[str] | None, graph: Graph) -> list[int]:
+def _number_wanted_relations(names: Iterable[str] | None, graph: Graph) -> list[int]:
     if names is None:
         return list(range(graph.n_relations))
     if isinstance(names, str):
@@ -340,7 +340,7 @@ def _relation_ids(names: Iterable[str] | None, graph: Graph) -> list[int]:
     return sorted(ids)
 
 
-def _check_bounds(
+def _check_wanted_bounds(
     wanted: Wanted, search: Searcher, relations: list[int], calibration: Calibration | str | None
 ) -> None:
     if wanted.min_probability is not None and not isinstance(calibration, Calibration):

@@ -72,7 +72,7 @@ class Examples:
         return len(self.relations)
 
 
-def gather_examples(
+def collect_weight_examples(
     search: RuleSearcher, heads: Ids, relations: Ids, answers: Ids, known: Graph, k: int, *, hidden: bool = False
 ) -> Examples:
     """Return the evidence for the answer of each query and for its rivals, k rows a query.
@@ -92,7 +92,7 @@ def gather_examples(
     return Examples(rows, stand_for, relations)
 
 
-def fit_weights(examples: Examples, graph: Graph, ridges: Sequence[float], seed: int = 0) -> list[Weights]:
+def fit_evidence_weights(examples: Examples, graph: Graph, ridges: Sequence[float], seed: int = 0) -> list[Weights]:
     """Fit weights for each relation, drawn towards those common to all relations by a ridge, by name; for each ridge.
 
     A relation without examples has the common ones, which stand at "*".
@@ -101,27 +101,27 @@ def fit_weights(examples: Examples, graph: Graph, ridges: Sequence[float], seed:
     columns = examples.rows.shape[2]
     if not len(useful):
         return [{ELSEWHERE: (0.0,) * columns} for _ in ridges]
-    scale = _scale(examples, useful)
+    scale = _measure_evidence_spread(examples, useful)
     some = np.random.default_rng(seed).permutation(useful)[:MOST_COMMON]
     nothing = np.zeros(columns)
-    common = _minimise(examples, some, scale, nothing, nothing, COMMON_RIDGE * len(some))
-    usual = _log_odds(examples, some, common / scale, np.array([1.0, 0.0]))
+    common = _minimise_softmax_loss(examples, some, scale, nothing, nothing, COMMON_RIDGE * len(some))
+    usual = _fit_log_odds_line(examples, some, common / scale, np.array([1.0, 0.0]))
     relations = np.unique(examples.relations[useful]).tolist()
 
     def fit(relation: int) -> list[tuple[float, ...]]:
         which, own, found = useful[examples.relations[useful] == relation], common, {}
         for ridge in sorted(ridges, reverse=True):  # a weaker one leads a little further from the common weights
-            own = _minimise(examples, which, scale, common, own, ridge)
-            found[ridge] = _on_a_line(own / scale, _log_odds(examples, which, own / scale, usual))
+            own = _minimise_softmax_loss(examples, which, scale, common, own, ridge)
+            found[ridge] = _stretch_weights(own / scale, _fit_log_odds_line(examples, which, own / scale, usual))
         return [found[ridge] for ridge in ridges]
 
     fitted = run_in_threads(fit, relations)
     names = [graph.vocabulary.relation_name(relation) for relation in relations]
-    everywhere = {ELSEWHERE: _on_a_line(common / scale, usual)}
+    everywhere = {ELSEWHERE: _stretch_weights(common / scale, usual)}
     return [everywhere | {name: own[i] for name, own in zip(names, fitted, strict=True)} for i in range(len(ridges))]
 
 
-def mean_reciprocal_rank(examples: Examples, graph: Graph, weights: Weights) -> float:
+def rank_weight_examples(examples: Examples, graph: Graph, weights: Weights) -> float:
     """How well weights order examples that they were not fitted to, among the rivals that the examples have."""
     some = examples.take(examples.useful)
     if not len(some):
@@ -134,12 +134,12 @@ def mean_reciprocal_rank(examples: Examples, graph: Graph, weights: Weights) -> 
     return float((1 / (1 + (ahead * some.stand_for)[:, 1:].sum(1))).mean())
 
 
-def _on_a_line(weights: NDArray[np.float64], line: NDArray[np.float64]) -> tuple[float, ...]:
+def _stretch_weights(weights: NDArray[np.float64], line: NDArray[np.float64]) -> tuple[float, ...]:
     """Weights for slope * score + beginning; the beginning is the weight of the last column, which is always 1."""
     return (*(weights[:-1] * line[0]).tolist(), float(line[1]))
 
 
-def _log_odds(
+def _fit_log_odds_line(
     examples: Examples, which: NDArray[np.int64], weights: NDArray[np.float64], centre: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Fit slope and beginning (2,) by logistic regression: is a row the answer? A ridge draws them to the centre."""
@@ -163,14 +163,14 @@ def _log_odds(
     return line
 
 
-def _scale(examples: Examples, which: NDArray[np.int64]) -> NDArray[np.float64]:
+def _measure_evidence_spread(examples: Examples, which: NDArray[np.int64]) -> NDArray[np.float64]:
     """The spread of each column, from the answers and their strongest rivals; 1 where a column never varies."""
     some = which[:MOST_COMMON]
     spread = examples.rows[some][examples.stand_for[some] > 0].std(axis=0, dtype=np.float64)
     return np.where(spread > 1e-6, spread, 1.0)
 
 
-def _minimise(
+def _minimise_softmax_loss(
     examples: Examples,
     which: NDArray[np.int64],
     scale: NDArray[np.float64],

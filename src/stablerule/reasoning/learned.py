@@ -10,7 +10,7 @@ from stablerule.graph import Dataset
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.reasoning.budget import Budget, check_minutes
 from stablerule.reasoning.calibration import Calibration  # noqa: TC001  # read at run time, by `make_record`
-from stablerule.reasoning.queries import check_graph
+from stablerule.reasoning.queries import check_asked_graph
 from stablerule.reasoning.scoring.score import Aggregation, AggregationRecord  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Lesson:
         """Check the arguments of `fit`. The budget begins to run."""
         if isinstance(given, Dataset) and valid is not None:
             raise InputError("Argument 'valid' is part of the dataset. Pass fit(dataset), or fit(graph, valid).")
-        data = given if isinstance(given, Dataset) else Dataset.of_graph(check_graph(given), valid)
+        data = given if isinstance(given, Dataset) else Dataset.of_graph(check_asked_graph(given), valid)
         if not data.graph.n_facts:
             raise InputError(f"Graph {data.name!r} has no facts to learn from.")
         if minutes is not None:

@@ -175,7 +175,7 @@ def read_model_folder(folder: Path) -> SavedModel:
     restore_folder(folder)
     files = CheckedFolder(folder, CURE)
     if not (folder / ABOUT).exists():
-        raise ReadError(_no_model(folder), path=folder)
+        raise ReadError(_describe_missing_model(folder), path=folder)
     about = _read_about(files)
     files = files.with_checksums(about.checksums)
     learned = _read_learned(files, about)
@@ -205,7 +205,7 @@ def _read_learned(files: CheckedFolder, about: About) -> Learned:
     rules = None if about.rules is None else _read_rules(files, about.rules)
     found = files.read_json(LEARNED)
     if about.format == 1 and isinstance(found, dict):
-        found = _from_first_format(found)
+        found = _convert_first_format(found)
     if isinstance(found, dict) and _is_earlier_calibration(found.get("calibration")):
         found["calibration"] = {"none_because": EARLIER}
     return files.make_record(LearnedRecord, found, LEARNED).learned(rules)
@@ -254,7 +254,7 @@ def _kept(dataset: Dataset) -> KeptData:
     return KeptData(len(dataset.valid), len(dataset.test), dict(dataset.prefixes))
 
 
-def _from_first_format(saved: dict[str, Any]) -> dict[str, Any]:
+def _convert_first_format(saved: dict[str, Any]) -> dict[str, Any]:
     """Turn what format 1 had into what is read now: there, the course of training lay open among the rest."""
     course = {f.name: saved[f.name] for f in fields(Course) if f.name in saved}
     if isinstance(saved.get("losses"), list):
@@ -264,7 +264,7 @@ def _from_first_format(saved: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in saved.items() if name not in course} | {"course": course or None}
 
 
-def _no_model(place: Path) -> str:
+def _describe_missing_model(place: Path) -> str:
     if place.is_file():
         if (place.parent / ABOUT).is_file():
             return f"a file of a model, which is a folder. Pass that: {place.parent}"

@@ -14,7 +14,7 @@ from stablerule.errors import OptionError, closest, listed
 GONE = ("minutes",)  # options that became arguments of `fit`
 
 
-def check_types(owner: type, values: dict[str, Any]) -> dict[str, Any]:
+def check_option_types(owner: type, values: dict[str, Any]) -> dict[str, Any]:
     """Return the options in their declared types (a whole 1e6 becomes 1000000); what does not fit is an error.
 
     >>> class Learner:
@@ -27,7 +27,7 @@ def check_types(owner: type, values: dict[str, Any]) -> dict[str, Any]:
     stablerule.errors.OptionError: Argument 'decay' of Learner must be True or False, got 'no'.
     """
     hints = get_type_hints(owner.__init__)  # type: ignore[misc]
-    return {name: _fitting(owner, name, value, hints[name]) for name, value in values.items()}
+    return {name: _convert_option_value(owner, name, value, hints[name]) for name, value in values.items()}
 
 
 def list_options(owner: type) -> dict[str, Any]:
@@ -73,13 +73,13 @@ def group_options(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
         elif name in parameters:
             whole[name] = value
         else:
-            raise OptionError(f"{owner.__name__} has no option {name!r}.{_options_near(name, [*known], groups)}")
-    arguments = check_types(owner, whole)
+            raise OptionError(f"{owner.__name__} has no option {name!r}.{_list_options_near(name, [*known], groups)}")
+    arguments = check_option_types(owner, whole)
     for group, some in parts.items():
         begun = arguments.get(group, groups[group])
         if begun is None:
             raise OptionError(f"Option {group!r} is None, so {group}.{next(iter(some))} has no meaning: leave one out.")
-        arguments[group] = _changed(owner, group, begun, some)
+        arguments[group] = _change_option_group(owner, group, begun, some)
     return arguments
 
 
@@ -115,7 +115,7 @@ def rename_options(options: Mapping[str, Any], names: Mapping[str, str]) -> dict
     return join_options(renamed, switched_off)
 
 
-def _options_near(name: str, known: list[str], groups: Iterable[str]) -> str:
+def _list_options_near(name: str, known: list[str], groups: Iterable[str]) -> str:
     """Say which options an unknown name may mean, or which there are, in its group or at all."""
     group, _, field = name.rpartition(".")
     same = [full for full in known if full.endswith(f".{name}")]  # somebody left the group out
@@ -127,43 +127,43 @@ def _options_near(name: str, known: list[str], groups: Iterable[str]) -> str:
     return closest(name, own) if closest(field, [full.removeprefix(f"{group}.") for full in own]) else listed(own, None)
 
 
-def _changed(owner: type, group: str, begun: Any, some: Mapping[str, Any]) -> Any:
+def _change_option_group(owner: type, group: str, begun: Any, some: Mapping[str, Any]) -> Any:
     """Return a group with other values, their types checked."""
     hints = get_type_hints(type(begun))
     for name in some:
         if name not in hints:
             raise OptionError(f"{owner.__name__} has no option '{group}.{name}'.{closest(name, list(hints))}")
-    values = {name: _fitting(owner, f"{group}.{name}", value, hints[name]) for name, value in some.items()}
+    values = {name: _convert_option_value(owner, f"{group}.{name}", value, hints[name]) for name, value in some.items()}
     try:
         return replace(begun, **values)
     except OptionError as error:  # a group names its fields alone
         raise OptionError(str(error).replace("Argument '", f"Argument '{group}.", 1)) from error
 
 
-def _fitting(owner: type, name: str, value: Any, declared: Any) -> Any:
+def _convert_option_value(owner: type, name: str, value: Any, declared: Any) -> Any:
     kinds = get_args(declared) if isinstance(declared, UnionType) else (declared,)
     for kind in kinds:
-        if _takes(kind, value):
+        if _accepts_option_type(kind, value):
             return int(value) if kind is int else value
-    wanted = " or ".join(_said(kind) for kind in kinds)
+    wanted = " or ".join(_spell_option_type(kind) for kind in kinds)
     raise OptionError(f"Argument {name!r} of {owner.__name__} must be {wanted}, got {value!r}.")
 
 
-def _takes(kind: Any, value: Any) -> bool:
+def _accepts_option_type(kind: Any, value: Any) -> bool:
     if get_origin(kind) is Literal:
         return value in get_args(kind)
     if get_origin(kind) is dict:
         return isinstance(value, dict) and all(isinstance(key, str) for key in value)
     if kind in (int, float):
         return _is_number(value) and (kind is float or float(value).is_integer())
-    return isinstance(value, kind) and (not is_dataclass(value) or _has_right_types(value))
+    return isinstance(value, kind) and (not is_dataclass(value) or _check_group_types(value))
 
 
-def _has_right_types(group: Any) -> bool:
+def _check_group_types(group: Any) -> bool:
     """Tell whether the fields of a group have the types that they declare; a wrong one is an error of its own."""
     hints = get_type_hints(type(group))
     for f in fields(group):
-        _fitting(type(group), f.name, getattr(group, f.name), hints[f.name])
+        _convert_option_value(type(group), f.name, getattr(group, f.name), hints[f.name])
     return True
 
 
@@ -171,7 +171,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _said(kind: Any) -> str:
+def _spell_option_type(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return " or ".join(map(repr, get_args(kind)))
     if get_origin(kind) is dict:

@@ -47,7 +47,7 @@ def encode_queries(queries: Iterable[tuple[str, str]], words: Vocabulary) -> tup
 
 def encode_triples(triples: Iterable[Iterable[str]], words: Vocabulary) -> tuple[Ids, Ids, Ids]:
     """Turn (head, relation, tail) into ids (n,); an unknown name is an error that says the closest."""
-    asked = [_check_triple(triple) for triple in triples]
+    asked = [_check_asked_triple(triple) for triple in triples]
     heads, relations = encode_queries([(head, relation) for head, relation, _ in asked], words)
     return heads, relations, np.array([words.entity_id(tail) for *_, tail in asked], np.int32)
 
@@ -59,11 +59,11 @@ def join_triple(head: str | tuple[str, str, str], relation: str | None, tail: st
     ('Paris', 'capital_of', 'France')
     """
     if relation is None and tail is None:
-        return _check_triple(head)
-    return _check_triple((head, relation, tail))  # type: ignore[arg-type]
+        return _check_asked_triple(head)
+    return _check_asked_triple((head, relation, tail))  # type: ignore[arg-type]
 
 
-def _check_triple(triple: Iterable[str]) -> tuple[str, str, str]:
+def _check_asked_triple(triple: Iterable[str]) -> tuple[str, str, str]:
     if not isinstance(triple, (tuple, list)) or len(triple) != 3:
         raise InputError(
             f"A triple must be (head, relation, tail), such as ('Paris', 'capital_of', 'France'); got {triple!r}."
@@ -78,43 +78,47 @@ def check_at_least_one(argument: str, given: object) -> None:
         raise OptionError(f"Argument {argument!r} must be a whole number of at least 1, got {given!r}.")
 
 
-def check_listed(given: Iterable[T], argument: str, what: str) -> Iterable[T]:
+def check_queries_listed(given: Iterable[T], argument: str, what: str) -> Iterable[T]:
     """Return what can be iterated; something else is an error that says what was expected."""
     if not isinstance(given, Iterable):
         raise InputError(f"Argument {argument!r} must be a list of {what}, got {given!r}.")
     return given
 
 
-def check_graph(given: Graph, argument: str = "graph") -> Graph:
+def check_asked_graph(given: Graph, argument: str = "graph") -> Graph:
     """Return a graph; a dataset, which has one, is an error that says so, and so is all else."""
     if isinstance(given, Graph):
         return given
     cure = " Pass dataset.graph, the graph of its training facts." if isinstance(given, Dataset) else ""
-    raise InputError(f"Argument {argument!r} must be a Graph, got {_said(given)}.{cure}")
+    raise InputError(f"Argument {argument!r} must be a Graph, got {_spell_given_queries(given)}.{cure}")
 
 
-def known_graphs(known: Graph | Iterable[Graph] | None) -> list[Graph]:
+def list_known_graphs(known: Graph | Iterable[Graph] | None) -> list[Graph]:
     """Return the graphs of known facts, of which there may be one, several or none."""
     if known is None or isinstance(known, Graph):
         return [] if known is None else [known]
     if isinstance(known, Dataset):
         cure = "Pass dataset.known, the graph of all its facts."
-        raise InputError(f"Argument 'known' must be a Graph or a list of them, got {_said(known)}. {cure}")
+        raise InputError(
+            f"Argument 'known' must be a Graph or a list of them, got {_spell_given_queries(known)}. {cure}"
+        )
     graphs = list(known) if isinstance(known, Iterable) and not isinstance(known, str) else [known]
     for one in graphs:
         if not isinstance(one, Graph):
             cure = "A list of triples becomes a graph with read_dataset(triples).graph."
-            raise InputError(f"Argument 'known' must be a Graph or a list of them, got {_said(one)}. {cure}")
+            raise InputError(
+                f"Argument 'known' must be a Graph or a list of them, got {_spell_given_queries(one)}. {cure}"
+            )
     return graphs
 
 
-def _said(given: object) -> str:
+def _spell_given_queries(given: object) -> str:
     return f"a {type(given).__name__}" if isinstance(given, (Graph, Dataset)) else repr(given)
 
 
-def joined_graph(known: Graph | Iterable[Graph] | None, graph: Graph) -> Graph | None:
+def join_known_graphs(known: Graph | Iterable[Graph] | None, graph: Graph) -> Graph | None:
     """Join graphs of known facts by name, in the words of the graph that is asked; what it has no word for is out."""
-    graphs = known_graphs(known)
+    graphs = list_known_graphs(known)
     if not graphs:
         return None
     if len(graphs) == 1 and graphs[0].vocabulary is graph.vocabulary:
@@ -130,23 +134,23 @@ def joined_graph(known: Graph | Iterable[Graph] | None, graph: Graph) -> Graph |
     return Graph.build(Triples.concat(*parts), words)
 
 
-def candidate_limits(candidates: Literal["all", "range"] | Iterable[str], graph: Graph) -> Limits:
+def limit_candidates(candidates: Literal["all", "range"] | Iterable[str], graph: Graph) -> Limits:
     """Say which entities may be answers, (E,) for each relation id; None is all of them."""
     if isinstance(candidates, str):
         if candidates == "all":
             return None
         if candidates == "range":
-            return lambda relation: _mask(graph.facts(relation)[1], graph.n_entities)
+            return lambda relation: _mask_candidates(graph.facts(relation)[1], graph.n_entities)
     if isinstance(candidates, str) or not isinstance(candidates, Iterable):
         raise OptionError(f"Argument 'candidates' must be 'all', 'range' or a list of names, got {candidates!r}.")
     ids = np.array([graph.vocabulary.entity_id(name) for name in candidates], np.int32)
     if not len(ids):
         raise OptionError("Argument 'candidates' is an empty list: then nothing can be an answer.")
-    mask = _mask(ids, graph.n_entities)
+    mask = _mask_candidates(ids, graph.n_entities)
     return lambda relation: mask
 
 
-def _mask(ids: Ids, size: int) -> NDArray[np.bool_]:
+def _mask_candidates(ids: Ids, size: int) -> NDArray[np.bool_]:
     mask = np.zeros(size, np.bool_)
     mask[ids] = True
     return mask

@@ -21,7 +21,7 @@ from stablerule.reasoning.learned import Learned, Lesson
 from stablerule.reasoning.lists import Answers, NewFacts, Reasons
 from stablerule.reasoning.model_folder import DataMark, SavedModel
 from stablerule.reasoning.option_types import (
-    check_types,
+    check_option_types,
     flatten_options,
     group_options,
     list_options,
@@ -29,22 +29,22 @@ from stablerule.reasoning.option_types import (
 )
 from stablerule.reasoning.queries import (
     Limits,
-    candidate_limits,
+    check_asked_graph,
     check_at_least_one,
-    check_graph,
-    check_listed,
+    check_queries_listed,
     encode_queries,
     encode_triples,
     in_blocks,
+    join_known_graphs,
     join_triple,
-    joined_graph,
-    known_graphs,
+    limit_candidates,
+    list_known_graphs,
 )
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.explain import ALL, take_reasons
 from stablerule.reasoning.scoring.score import Aggregation
 from stablerule.reasoning.scoring.theory import encode_rules
-from stablerule.reasoning.whynot import WhyNot, why_not
+from stablerule.reasoning.whynot import WhyNot, explain_why_not
 from stablerule.rules import RuleSet
 
 BLOCK = 512  # queries that are answered together
@@ -157,11 +157,11 @@ class Reasoner(ABC):
         search = self.searcher(graph)
         if explain:
             self.rule_searcher(graph)  # a model without rules says so
-        limits = candidate_limits(candidates, search.graph)
-        asked = check_listed(queries, "queries", "(head, relation)")
+        limits = limit_candidates(candidates, search.graph)
+        asked = check_queries_listed(queries, "queries", "(head, relation)")
         reasons = (ALL if most_reasons is None else most_reasons) if explain else 0
-        graphs = [*known_graphs(known), *([self._known_on(search.graph)] if new else [])]
-        return self._answers(search, asked, k, limits, joined_graph(graphs, search.graph), reasons)
+        graphs = [*list_known_graphs(known), *([self._known_on(search.graph)] if new else [])]
+        return self._answers(search, asked, k, limits, join_known_graphs(graphs, search.graph), reasons)
 
     def _answers(
         self,
@@ -175,7 +175,7 @@ class Reasoner(ABC):
         words, curves = search.graph.vocabulary, self.calibration_for(search.graph)
         known = self._known_on(search.graph)
         if left_out is not None:
-            known = joined_graph([known, left_out], search.graph) or known
+            known = join_known_graphs([known, left_out], search.graph) or known
         for block in in_blocks(queries, search.at_once(k, BLOCK)):
             heads, relations = encode_queries(block, words)
             found, scores, reasons = search.answer(heads, relations, k, left_out, limits, reasons=most)
@@ -201,7 +201,7 @@ class Reasoner(ABC):
         by the whole order.
         """
         search = self.searcher(graph)
-        asked = check_listed(triples, "triples", "(head, relation, tail)")
+        asked = check_queries_listed(triples, "triples", "(head, relation, tail)")
         return search.score(*encode_triples(asked, search.graph.vocabulary)).tolist()  # type: ignore[no-any-return]
 
     def rank(self, queries: Triples, *, graph: Graph, known: Graph) -> Ranks:
@@ -239,7 +239,7 @@ class Reasoner(ABC):
         self._check_fitted()
         if graph is None:
             graph = self.dataset.graph
-        check_graph(graph)
+        check_asked_graph(graph)
         kept = self._searchers.get(id(graph))
         if kept is None or kept.graph is not graph:
             kept = self._searcher(graph)
@@ -299,7 +299,7 @@ class Reasoner(ABC):
     ) -> WhyNot:
         """Say where (head, relation, tail) stands among the answers of the rules, and why not further up."""
         search = self.rule_searcher(graph)
-        return why_not(search, *encode_triples([join_triple(head, relation, tail)], search.graph.vocabulary))
+        return explain_why_not(search, *encode_triples([join_triple(head, relation, tail)], search.graph.vocabulary))
 
     @classmethod
     def option_names(cls) -> list[str]:
@@ -355,7 +355,7 @@ class Reasoner(ABC):
 
     def check_options(self) -> None:
         """Look at the options before any work, as `fit` does: a value that makes no sense is an error."""
-        check_types(type(self), {name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
+        check_option_types(type(self), {name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
         self._check_options()
 
     def _check_options(self) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from stablerule.errors import spell_count
 from stablerule.graph import Graph, Triples
 from stablerule.paths.reach import reach_next
-from stablerule.reasoning.answers import number, say_facts
-from stablerule.reasoning.queries import joined_graph
+from stablerule.reasoning.answers import spell_facts_of_reason, spell_score
+from stablerule.reasoning.queries import join_known_graphs
 from stablerule.reasoning.ranks import Rank
 from stablerule.rules.rule import quote_name
 
@@ -93,11 +93,11 @@ class Rival:
     def lines(self) -> list[str]:
         """Say it in a few lines: the answer, the rule, and the facts of one path."""
         known = "  known" if self.known else ""
-        return [f"{quote_name(self.entity)}  {number(self.score)}{known}", *self.best.lines()[:2]]
+        return [f"{quote_name(self.entity)}  {spell_score(self.score)}{known}", *self.best.lines()[:2]]
 
     def __str__(self) -> str:
         """Say it on one line."""
-        return f"{quote_name(self.entity)}  {number(self.score)}{'  known' if self.known else ''}  {self.best}"
+        return f"{quote_name(self.entity)}  {spell_score(self.score)}{'  known' if self.known else ''}  {self.best}"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -139,7 +139,7 @@ class WhyNot:
 
     def lines(self) -> list[str]:
         """Say it in a few lines."""
-        what = f"{say_facts([self.triple])} is {'' if self.known else 'not '}a known fact."
+        what = f"{spell_facts_of_reason([self.triple])} is {'' if self.known else 'not '}a known fact."
         relation = self.triple[1]
         match self.reason:
             case "no rule for the relation":
@@ -150,7 +150,12 @@ class WhyNot:
                 return [what, f"It is the first answer: {self.place}."]
             case _:
                 best = self.best.lines()[:2] if self.best is not None else []
-                return [what, f"It is an answer: {self.place}, score {number(self.score)}.", *best, *self.lines_above()]
+                return [
+                    what,
+                    f"It is an answer: {self.place}, score {spell_score(self.score)}.",
+                    *best,
+                    *self.lines_above(),
+                ]
 
     def _without_path(self) -> list[str]:
         relation = self.triple[1]
@@ -172,7 +177,9 @@ class WhyNot:
     def place(self) -> str:
         """The rank in words."""
         new = self.rank_among_new
-        return _band(self.rank) + (f" ({_band(new)} without other known facts)" if new.best < self.rank.best else "")
+        return _spell_rank_band(self.rank) + (
+            f" ({_spell_rank_band(new)} without other known facts)" if new.best < self.rank.best else ""
+        )
 
     def lines_above(self) -> list[str]:
         """Say what stands above it."""
@@ -203,7 +210,7 @@ class WhyNot:
         return "\n".join(self.lines())
 
 
-def why_not(search: RuleSearcher, head: Ids, relation: Ids, tail: Ids, *, known: Graph | None = None) -> WhyNot:
+def explain_why_not(search: RuleSearcher, head: Ids, relation: Ids, tail: Ids, *, known: Graph | None = None) -> WhyNot:
     """Say where a triple (1,) each stands and why; `known` are the facts that count as known, else the graph's."""
     return _Doubt(search, int(head[0]), int(relation[0]), int(tail[0]), known).why_not()
 
@@ -214,7 +221,7 @@ class _Doubt:
     def __init__(self, search: RuleSearcher, head: int, relation: int, tail: int, known: Graph | None) -> None:
         self.search, self.graph = search, search.graph
         self.head, self.relation, self.tail = head, relation, tail
-        self.known = search.graph if known is None else joined_graph(known, search.graph) or search.graph
+        self.known = search.graph if known is None else join_known_graphs(known, search.graph) or search.graph
 
     def why_not(self) -> WhyNot:
         words, nothing = self.graph.vocabulary, Graph.build(Triples.empty(), self.graph.vocabulary)
@@ -315,5 +322,5 @@ class _Doubt:
             yield here
 
 
-def _band(rank: Rank) -> str:
+def _spell_rank_band(rank: Rank) -> str:
     return f"rank {rank.best:,}" if rank.best == rank.worst else f"rank {rank.best:,} to {rank.worst:,}"

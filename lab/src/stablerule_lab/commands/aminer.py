@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.output import console, errors, options_as_typed, plain, print_table, table
-from stablerule.cli.reading import shares_of
+from stablerule.cli.output import console, errors, make_printed_table, name_options_as_typed, plain, print_table
+from stablerule.cli.reading import parse_split_option
 from stablerule_lab.aminer import read_aminer
 from stablerule_lab.aminer.citations import check_citations_place
 
@@ -50,7 +50,7 @@ def aminer(
     """Make a graph of papers, authors and venues from a dump of AMiner's DBLP citation network."""
     suffix = f".{suffix.removeprefix('.')}"
     check_citations_place(output, suffix, overwrite=overwrite)
-    with options_as_typed():
+    with name_options_as_typed():
         graph = read_aminer(
             source,
             from_year=from_year,
@@ -61,7 +61,7 @@ def aminer(
             countries=countries,
             top_countries=top_countries,
             skip_damaged=skip_damaged,
-            split=shares_of(split),
+            split=parse_split_option(split),
             seed=seed,
             encoding=encoding,
         )
@@ -72,7 +72,7 @@ def aminer(
 
 def _print_graph(graph: CitationGraph) -> None:
     dataset = graph.dataset
-    rows = table("relation", *dataset.splits, right=tuple(dataset.splits))
+    rows = make_printed_table("relation", *dataset.splits, right=tuple(dataset.splits))
     for place, relation in enumerate(dataset.vocabulary.relations):
         counts = (int((facts.relations == place).sum()) for facts in dataset.splits.values())
         rows.add_row(relation, *(f"{count:,}" for count in counts))

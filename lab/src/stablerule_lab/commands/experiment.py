@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.padding import Padding
 
-from stablerule.cli.output import console, errors, note, plain, print_table, table
+from stablerule.cli.output import console, errors, make_printed_table, note, plain, print_table
 from stablerule.datasets import CATALOG
 from stablerule.errors import MissingExtra, OptionError, WriteError, closest
 from stablerule.extending import is_dataset_at_hand
@@ -269,7 +269,7 @@ def _numbers(option: str, text: str | None, kind: type[T]) -> tuple[T, ...]:
 
 def _print(tables: list[Table]) -> None:
     for made in tables:
-        rows = table(*made.headings, right=made.headings[1:])
+        rows = make_printed_table(*made.headings, right=made.headings[1:])
         for row in made.rows:
             rows.add_row(*map(plain, row))
         console.print(f"\n[bold]{plain(made.title)}[/bold]", highlight=False)

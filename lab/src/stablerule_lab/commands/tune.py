@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from stablerule.cli.output import console, errors, plain, print_table, table
-from stablerule.cli.reading import read_settings, takes_data
+from stablerule.cli.output import console, errors, make_printed_table, plain, print_table
+from stablerule.cli.reading import parse_set_options, take_data_options
 from stablerule.errors import OptionError, WriteError
 from stablerule.graph import Dataset
 from stablerule.registry import find_method
@@ -19,7 +19,7 @@ from stablerule_lab.experiments.trials import tune as search
 SHOWN = 10
 
 
-@takes_data
+@take_data_options
 def tune(
     dataset: Dataset,
     method: Annotated[str, typer.Option(help="The method; stablerule learn --list shows all.")] = "stablerule",
@@ -45,7 +45,7 @@ def tune(
         dataset,
         trials=trials,
         minutes=minutes,
-        fixed=read_settings(option or []),
+        fixed=parse_set_options(option or []),
         kept=output,
         resume=resume,
         seed=seed,
@@ -68,7 +68,7 @@ def tune(
 
 
 def _print(trials: list[Trial]) -> None:
-    rows = table("trial", "MRR", "seconds", "settings", right=("trial", "MRR", "seconds"))
+    rows = make_printed_table("trial", "MRR", "seconds", "settings", right=("trial", "MRR", "seconds"))
     order = sorted(range(len(trials)), key=lambda i: -(trials[i].mrr or -1.0))
     for place in order[:SHOWN]:
         trial = trials[place]

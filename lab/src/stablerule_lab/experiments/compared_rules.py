@@ -15,7 +15,7 @@ import numpy as np
 
 from stablerule.datasets import load
 from stablerule.errors import InputError
-from stablerule.extending import ExampleFacts, measure_rules, rule_ids
+from stablerule.extending import ExampleFacts, measure_rules, number_learned_rules
 from stablerule.registry import MODELS
 from stablerule.rules import RuleSet
 from stablerule_lab.experiments.cells import grouped
@@ -72,7 +72,7 @@ def compare(cell: Cell, cache: Path) -> dict[str, Any]:
         best = rules.filter(kind="chains", head_relation=relation).top(BEST, SCORED.get(method, "score"))
         if not len(best):
             continue
-        bodies, heads = rule_ids(best.to_frame(), graph)
+        bodies, heads = number_learned_rules(best.to_frame(), graph)
         groups = groups_of_heads(graph, relation)
         whole, *places = (
             measure_rules(graph, bodies, heads, examples=serving, among=among, seed=seed)

@@ -12,7 +12,13 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from stablerule.extending import PESSIMISM, make_balanced_clusters, measure_rules, reduce_signatures, rule_ids
+from stablerule.extending import (
+    PESSIMISM,
+    make_balanced_clusters,
+    measure_rules,
+    number_learned_rules,
+    reduce_signatures,
+)
 from stablerule.rules import RuleSet
 
 if TYPE_CHECKING:
@@ -52,7 +58,7 @@ def stable_rules(
     """
     frame = rules.to_frame()
     chains, others = (frame.filter(pl.col("constant").is_null() == one) for one in (True, False))
-    bodies, heads = rule_ids(chains, graph)
+    bodies, heads = number_learned_rules(chains, graph)
     labels = entity_groups(graph, seed=seed)
     share = None if budget is None else budget / GROUPS
     overall = chains["confidence"].to_numpy()

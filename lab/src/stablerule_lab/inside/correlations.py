@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from stablerule.extending import Lesson, sample_paths, walks_in_time
+from stablerule.extending import Lesson, choose_walks_in_time, sample_paths
 from stablerule_lab.inside.network import BodyWeights, Pool
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Correlated(NamedTuple):
 def feature_correlations(model: StableRule, graph: Graph, weights: Decorrelation, *, samples: int = 5000) -> Correlated:
     """Embed samples of a graph with a learned network, and weigh them from equal weights on."""
     lesson = Lesson.prepare(graph, None, None, None)
-    drawn = sample_paths(lesson, model, walks_in_time(lesson, model))
+    drawn = sample_paths(lesson, model, choose_walks_in_time(lesson, model))
     lengths = tuple(int(n) for n in np.unique(drawn.lengths))
     batch = Pool(drawn, lengths).draw(samples, (model.seed, 2))
     with torch.inference_mode():

@@ -3,7 +3,7 @@
 from stablerule.learning.batches import Batch, Pool
 from stablerule.learning.decorrelation import BodyWeights, random_weights
 from stablerule.learning.network import RuleNetwork, Selector, Tables, head_probabilities
-from stablerule.learning.training import TRAINING_SHARE, check_device, cross_entropy, train
+from stablerule.learning.training import TRAINING_SHARE, check_torch_device, compute_training_loss, train_network
 
 __all__ = [
     "TRAINING_SHARE",
@@ -13,9 +13,9 @@ __all__ = [
     "RuleNetwork",
     "Selector",
     "Tables",
-    "check_device",
-    "cross_entropy",
+    "check_torch_device",
+    "compute_training_loss",
     "head_probabilities",
     "random_weights",
-    "train",
+    "train_network",
 ]

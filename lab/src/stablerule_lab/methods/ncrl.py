@@ -12,12 +12,12 @@ from torch import Tensor
 from stablerule.errors import OptionError
 from stablerule.extending import (
     RuleReasoner,
-    check_at_least,
+    check_option_at_least,
     check_walk_lengths,
-    duration,
-    finish,
+    finish_learning,
     sample_rules,
     score_bodies,
+    spell_duration,
 )
 from stablerule.learning import Training
 from stablerule.rules import RuleSet
@@ -26,10 +26,10 @@ from stablerule_lab.inside.network import (
     RuleNetwork,
     Selector,
     Tables,
-    check_device,
-    cross_entropy,
+    check_torch_device,
+    compute_training_loss,
     head_probabilities,
-    train,
+    train_network,
 )
 from stablerule_lab.methods.shared.chains import PILOT_WALKS, check_rate, measure_best, plan_chains, sample_chains
 
@@ -57,7 +57,7 @@ class CompositionTraining:
 
     def __post_init__(self) -> None:
         for name in ("size", "steps", "batch_size", "patience"):
-            check_at_least(1, name, getattr(self, name))
+            check_option_at_least(1, name, getattr(self, name))
         check_rate("learning_rate", self.learning_rate)
 
 
@@ -186,10 +186,10 @@ class NCRL(RuleReasoner):
             pool = Pool(samples, tuple(range(1, samples.max_length + 1)), self.device)
             network, batch = make_network(graph, self), pool.draw(o.batch_size, (self.seed,))
             began = time.perf_counter()
-            loss = cross_entropy(network.forward_mixed(batch.bodies)[1], batch, torch.ones(len(batch.bodies)))
+            loss = compute_training_loss(network.forward_mixed(batch.bodies)[1], batch, torch.ones(len(batch.bodies)))
             loss.backward()  # type: ignore[no-untyped-call]
             seconds = (time.perf_counter() - began) * steps
-            then = [f"{steps:,} steps of {o.batch_size:,} samples, about {duration(seconds)}"]
+            then = [f"{steps:,} steps of {o.batch_size:,} samples, about {spell_duration(seconds)}"]
         return plan_chains(graph, self, *then, minutes=minutes)
 
     def _check_options(self) -> None:
@@ -200,7 +200,7 @@ class NCRL(RuleReasoner):
             )
         check_walk_lengths(VARIANTS[self.variant].min_length, self.max_length)
         self._at_least(1, "walks", "rules_per_relation")
-        check_device(self.device)
+        check_torch_device(self.device)
 
 
 def fit_ncrl(lesson: Lesson, o: NCRL) -> Learned:
@@ -214,18 +214,18 @@ def fit_ncrl(lesson: Lesson, o: NCRL) -> Learned:
     # 1. sample: (body, head relation) pairs from walks
     samples = sample_chains(lesson, o, min_length=usual.min_length, negatives=usual.negatives)
     if not samples.n_bodies:  # every walk came back to where it began
-        return finish(lesson, weighing, RuleSet(), samples=samples.n_samples, bodies=0)
+        return finish_learning(lesson, weighing, RuleSet(), samples=samples.n_samples, bodies=0)
 
     # 2. train: P(head relation | body)
     network = make_network(lesson.graph, o)
-    course = train(network, samples, choose_training(o), None, o.seed, o.device, budget=lesson.budget)
+    course = train_network(network, samples, choose_training(o), None, o.seed, o.device, budget=lesson.budget)
 
     # 3. extract the best bodies of each relation, by the network alone, and 4. measure them on the graph
     scored = score_bodies(samples, lambda bodies: head_probabilities(network, bodies, o.device), None)
     rules = measure_best(lesson, o, samples, scored)
 
     # 5. choose how rules that fire become one score, 6. calibrate
-    return finish(lesson, weighing, rules, samples=samples.n_samples, bodies=samples.n_bodies, course=course)
+    return finish_learning(lesson, weighing, rules, samples=samples.n_samples, bodies=samples.n_bodies, course=course)
 
 
 def make_network(graph: Graph, o: NCRL) -> NCRLNetwork:

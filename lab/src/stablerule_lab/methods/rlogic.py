@@ -13,16 +13,16 @@ from torch import Tensor, nn
 from stablerule.extending import (
     Course,
     RuleReasoner,
-    check_at_least,
+    check_option_at_least,
     check_walk_lengths,
-    duration,
-    finish,
+    finish_learning,
     interrupt_later,
     sample_rules,
     score_bodies,
+    spell_duration,
 )
 from stablerule.rules import RuleSet
-from stablerule_lab.inside.network import TRAINING_SHARE, Batch, Pool, check_device
+from stablerule_lab.inside.network import TRAINING_SHARE, Batch, Pool, check_torch_device
 from stablerule_lab.methods.shared.chains import PILOT_WALKS, check_rate, measure_best, plan_chains, sample_chains
 from stablerule_lab.methods.shared.steps import run_steps
 
@@ -49,7 +49,7 @@ class ReadingTraining:
 
     def __post_init__(self) -> None:
         for name in ("size", "steps", "batch_size"):
-            check_at_least(1, name, getattr(self, name))
+            check_option_at_least(1, name, getattr(self, name))
         check_rate("learning_rate", self.learning_rate)
 
 
@@ -177,14 +177,14 @@ class RLogic(RuleReasoner):
             began = time.perf_counter()
             network.loss(batch).backward()  # type: ignore[no-untyped-call]
             seconds = (time.perf_counter() - began) * o.steps
-            then = [f"{o.steps:,} steps of {o.batch_size:,} samples, about {duration(seconds)}"]
+            then = [f"{o.steps:,} steps of {o.batch_size:,} samples, about {spell_duration(seconds)}"]
         return plan_chains(graph, self, *then, minutes=minutes)
 
     def _check_options(self) -> None:
         super()._check_options()
         check_walk_lengths(self.min_length, self.max_length)
         self._at_least(1, "walks", "rules_per_relation")
-        check_device(self.device)
+        check_torch_device(self.device)
 
 
 def fit_rlogic(lesson: Lesson, o: RLogic) -> Learned:
@@ -192,7 +192,7 @@ def fit_rlogic(lesson: Lesson, o: RLogic) -> Learned:
     # 1. sample: (body, head relation) pairs from walks
     samples = sample_chains(lesson, o, min_length=o.min_length)
     if not samples.n_bodies:  # every walk came back to where it began
-        return finish(lesson, o, RuleSet(), samples=samples.n_samples, bodies=0)
+        return finish_learning(lesson, o, RuleSet(), samples=samples.n_samples, bodies=0)
 
     # 2. train: P(body) and P(head relation | body)
     with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
@@ -210,7 +210,7 @@ def fit_rlogic(lesson: Lesson, o: RLogic) -> Learned:
     rules = measure_best(lesson, o, samples, score_bodies(samples, score, None))
 
     # 5. choose how rules that fire become one score, 6. calibrate
-    return finish(lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies, course=course)
+    return finish_learning(lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies, course=course)
 
 
 def train_network(network: RLogicNetwork, samples: RuleSamples, lesson: Lesson, o: RLogic) -> Course:

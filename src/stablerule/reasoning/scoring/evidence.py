@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stablerule.paths.compiling import compiled_leaf_part, compiled_part
-from stablerule.reasoning.scoring.firing import CHAIN, N_CANDIDATES, N_FIRINGS, kind_of
+from stablerule.reasoning.scoring.firing import CHAIN, N_CANDIDATES, N_FIRINGS, find_kind_of_firing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +54,7 @@ NO_TRAITS = {
 
 
 @compiled_leaf_part
-def gather(f: Firings, worth: Worth, own_slot: int, table: NDArray[np.float32]) -> None:
+def gather_evidence(f: Firings, worth: Worth, own_slot: int, table: NDArray[np.float32]) -> None:
     """Fill the first columns of `table` (candidates, COLUMNS), a row for each slot.
 
     own_slot: the slot of an answer that is a fact of the graph, whose rules count without it; -1 without one.
@@ -68,7 +68,7 @@ def gather(f: Firings, worth: Worth, own_slot: int, table: NDArray[np.float32]) 
         weight = own_weights[rule] if slot == own_slot else weights[rule]
         if weight <= 0:
             continue
-        kind = kind_of(f, i)
+        kind = find_kind_of_firing(f, i)
         at = kind * (BEST + 1)
         table[slot, at] -= np.log1p(-weight)
         left = np.float32(weight)
@@ -83,25 +83,25 @@ def gather(f: Firings, worth: Worth, own_slot: int, table: NDArray[np.float32]) 
 
 
 @compiled_leaf_part
-def complete_row(row: NDArray[np.float32], facts: int, edges: int) -> None:
+def complete_evidence_row(row: NDArray[np.float32], facts: int, edges: int) -> None:
     """Fill the other columns of one candidate: facts of the relation that end there, edges it has."""
     row[FACTS] = np.log1p(facts)
     row[EDGES] = np.log1p(edges)
     for kind in range(N_KINDS):
         row[LOG_TOGETHER + kind] = np.log1p(row[kind * (BEST + 1)])
-        row[LOG_ODDS + kind] = _log_odds(max(row[kind * (BEST + 1) + 1], LEAST))
+        row[LOG_ODDS + kind] = _compute_log_odds(max(row[kind * (BEST + 1) + 1], LEAST))
     row[LOG_OF_PATHS] = np.log1p(row[PATHS])
     row[LOG_OF_LOG_PATHS] = np.log1p(row[LOG_PATHS])
     row[ONE] = 1
 
 
 @compiled_leaf_part
-def _log_odds(share: float) -> float:
+def _compute_log_odds(share: float) -> float:
     return np.log(share / (1 - share))  # type: ignore[no-any-return]
 
 
 @compiled_leaf_part
-def blend(
+def weigh_evidence(
     table: NDArray[np.float32],
     entities: Ids,
     n: int,
@@ -115,7 +115,7 @@ def blend(
     for slot in range(n):
         entity = entities[slot]
         edges = offsets[entity + 1] - offsets[entity] - (slot == own_slot)
-        complete_row(table[slot], popularity[entity], edges)
+        complete_evidence_row(table[slot], popularity[entity], edges)
         total = 0.0
         for column in range(len(weights)):
             total += weights[column] * table[slot, column]
@@ -123,13 +123,14 @@ def blend(
 
 
 @compiled_part
-def cut_blend(
+def share_out_evidence(
     f: Firings, worth: Worth, firings: NDArray[np.int64], weights: NDArray[np.float64], parts: NDArray[np.float64]
 ) -> None:
     """Fill parts (n,) with what each of the n firings of one candidate adds to its blend.
 
     A column that is a sum over rules is cut as the sum is, and so is its logarithm. One for the best rule, or the next,
-    belongs to that rule; log odds count from where they stand without any rule. What is left is `rest_of_blend`.
+    belongs to that rule; log odds count from where they stand without any rule. The rest is
+    `weigh_evidence_without_rules`.
     """
     of_firing, n_paths, of_rule = f.rules, f.paths, worth.weights
     best = np.empty(BEST, np.int64)
@@ -139,7 +140,7 @@ def cut_blend(
         together, paths, log_paths, found = 0.0, 0.0, 0.0, 0
         for i in range(len(firings)):
             weight = of_rule[of_firing[firings[i]]]
-            if weight <= 0 or kind_of(f, firings[i]) != kind:
+            if weight <= 0 or find_kind_of_firing(f, firings[i]) != kind:
                 continue
             together -= np.log1p(-weight)
             paths += weight * n_paths[firings[i]]
@@ -156,7 +157,7 @@ def cut_blend(
             continue
         for place in range(min(found, BEST)):
             parts[best[place]] += weights[kind * (BEST + 1) + 1 + place] * of_rule[of_firing[firings[best[place]]]]
-        above = _log_odds(of_rule[of_firing[firings[best[0]]]]) - _log_odds(LEAST)
+        above = _compute_log_odds(of_rule[of_firing[firings[best[0]]]]) - _compute_log_odds(LEAST)
         parts[best[0]] += weights[LOG_ODDS + kind] * max(above, 0.0)
         # What a unit of each sum is worth, in the sum itself and in its logarithm.
         a_unit = weights[kind * (BEST + 1)] + weights[LOG_TOGETHER + kind] * np.log1p(together) / together
@@ -164,7 +165,7 @@ def cut_blend(
         a_log_path = weights[LOG_PATHS] + weights[LOG_OF_LOG_PATHS] * np.log1p(log_paths) / log_paths
         for i in range(len(firings)):
             weight = of_rule[of_firing[firings[i]]]
-            if weight <= 0 or kind_of(f, firings[i]) != kind:
+            if weight <= 0 or find_kind_of_firing(f, firings[i]) != kind:
                 continue
             parts[i] -= a_unit * np.log1p(-weight)
             if kind == CHAIN:
@@ -173,9 +174,9 @@ def cut_blend(
 
 
 @compiled_leaf_part
-def rest_of_blend(facts: int, edges: int, weights: NDArray[np.float64]) -> float:
+def weigh_evidence_without_rules(facts: int, edges: int, weights: NDArray[np.float64]) -> float:
     """Return what a candidate has of its blend without any rule: how well known it is, and where log odds begin."""
     rest = weights[FACTS] * np.log1p(facts) + weights[EDGES] * np.log1p(edges) + weights[ONE]
     for kind in range(N_KINDS):
-        rest += weights[LOG_ODDS + kind] * _log_odds(LEAST)
+        rest += weights[LOG_ODDS + kind] * _compute_log_odds(LEAST)
     return rest  # type: ignore[no-any-return]

@@ -16,7 +16,7 @@ from stablerule.paths.reach import find_relation_edges
 from stablerule.paths.sorting import find_first_at_least
 from stablerule.reasoning.answers import Explanation
 from stablerule.reasoning.scoring.firing import N_CANDIDATES, N_FIRINGS
-from stablerule.reasoning.scoring.score import cut_score, rest_of_score
+from stablerule.reasoning.scoring.score import find_score_without_rules, share_out_score
 from stablerule.rules import Rule
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Reasons(NamedTuple):
 
 
 @compiled_part
-def no_reasons(answers: int) -> Reasons:
+def make_empty_reasons(answers: int) -> Reasons:
     """Begin without reasons, for so many answers."""
     size = answers
     return Reasons(
@@ -67,7 +67,7 @@ def no_reasons(answers: int) -> Reasons:
 
 
 @compiled_part
-def _make_room(r: Reasons, used: int, wanted: int) -> Reasons:
+def _make_room_for_reasons(r: Reasons, used: int, wanted: int) -> Reasons:
     """Return the same reasons with room for more."""
     size = max(2 * len(r.rules), wanted)
     rules, paths, parts, shares = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size), np.empty(size)
@@ -119,10 +119,10 @@ def add_reasons(
         begin = r.starts[first + i]
         wanted = min(most, len(own))
         if begin + wanted > len(r.rules):
-            r = _make_room(r, begin, begin + wanted)
+            r = _make_room_for_reasons(r, begin, begin + wanted)
         if len(own) > 0:
             entity = f.entities[slots[i]]
-            r.rest[first + i] = rest_of_score(how, popularity[entity], offsets[entity + 1] - offsets[entity])
+            r.rest[first + i] = find_score_without_rules(how, popularity[entity], offsets[entity + 1] - offsets[entity])
             _list_reasons(r, begin, wanted, own, f, worth, how)
         r.starts[first + i + 1] = begin + wanted
     return r
@@ -135,7 +135,7 @@ def _list_reasons(
     """Write the `wanted` best of the firings of one candidate, in order of share, then of weight."""
     n, weights, rules, paths = len(firings), worth.weights, f.rules, f.paths
     parts = np.empty(n)
-    cut_score(f, worth, how, firings, parts)
+    share_out_score(f, worth, how, firings, parts)
     adds, total = np.empty(n), 0.0
     for attempt in range(3):
         for i in range(n):
@@ -190,7 +190,7 @@ def name_reasons(encoded: Encoded, heads: Ids, relations: Ids, tails: Ids, r: Re
     """Return the explanations of each answer (head, relation, tail), with some paths by name."""
     answer_of = np.repeat(np.arange(len(tails)), np.diff(r.starts))
     asked = heads[answer_of], relations[answer_of], tails[answer_of]
-    paths = _paths_behind(encoded, *asked, r.rules, SHOWN_PATHS)
+    paths = _find_paths_behind_answers(encoded, *asked, r.rules, SHOWN_PATHS)
     names, found = encoded.graph.vocabulary.entities, []
     rules = {rule: encoded.rules[int(encoded.rows[rule])] for rule in np.unique(r.rules).tolist()}
     for i, rule in enumerate(r.rules.tolist()):
@@ -202,7 +202,7 @@ def name_reasons(encoded: Encoded, heads: Ids, relations: Ids, tails: Ids, r: Re
     return [tuple(found[start:end]) for start, end in zip(r.starts[:-1], r.starts[1:], strict=True)]
 
 
-def first_rules(r: Reasons) -> Ids:
+def find_first_rules_of_reasons(r: Reasons) -> Ids:
     """Return (n,) the rule with the largest share behind each answer, -1 where there is none."""
     rules = np.full(len(r.starts) - 1, -1, np.int32)
     has_one = np.diff(r.starts) > 0
@@ -216,17 +216,17 @@ def tabulate_reasons(encoded: Encoded, relation: int, heads: Ids, tails: Ids, ru
     rules: (n,) by their row in the theory. Where it is -1, the rule is null and the path empty.
     """
     used, which = np.unique(rules, return_inverse=True)
-    paths = _paths_behind(encoded, heads, np.full(len(rules), relation, np.int32), tails, rules, 1)
+    paths = _find_paths_behind_answers(encoded, heads, np.full(len(rules), relation, np.int32), tails, rules, 1)
     # No entity has the id -1: it gives null, which is then left out of the list.
     names = encoded.graph.vocabulary.entities.table
     steps = [names.gather(pl.Series(step).replace(-1, None)).alias(f"{i}") for i, step in enumerate(paths[:, 0].T)]
     return {
-        "rule": pl.Series(_spell_rules(encoded, used), dtype=pl.String).gather(which),
+        "rule": pl.Series(_spell_rules_of_reasons(encoded, used), dtype=pl.String).gather(which),
         "path": pl.DataFrame(steps).select(pl.concat_list(pl.all()).list.drop_nulls()).to_series(),
     }
 
 
-def _spell_rules(encoded: Encoded, rules: Ids) -> list[str | None]:
+def _spell_rules_of_reasons(encoded: Encoded, rules: Ids) -> list[str | None]:
     """Spell rules of a theory; -1 is none."""
     frame = encoded.rules.to_frame()[encoded.rows[rules[rules >= 0]]]
     columns = frame.select("head_relation", "body", "constant", "body_constant").iter_rows()
@@ -234,16 +234,16 @@ def _spell_rules(encoded: Encoded, rules: Ids) -> list[str | None]:
     return [next(spelled) if rule >= 0 else None for rule in rules.tolist()]
 
 
-def _paths_behind(encoded: Encoded, heads: Ids, relations: Ids, tails: Ids, rules: Ids, most: int) -> Ids:
+def _find_paths_behind_answers(encoded: Encoded, heads: Ids, relations: Ids, tails: Ids, rules: Ids, most: int) -> Ids:
     """Return (n, most, L + 1): up to `most` paths of a rule from each head to its tail, filled with -1."""
     graph = encoded.graph
     paths = np.full((len(rules), most, encoded.theory.bodies.shape[1] + 1), -1, np.int32)
-    find_paths(graph.stepped, graph.n_relations, encoded.theory, heads, relations, tails, rules, paths)
+    find_paths_of_reasons(graph.stepped, graph.n_relations, encoded.theory, heads, relations, tails, rules, paths)
     return paths
 
 
 @compiled
-def find_paths(
+def find_paths_of_reasons(
     g: Stepped, relations: int, t: Theory, heads: Ids, asked: Ids, tails: Ids, rules: Ids, paths: Ids
 ) -> None:
     """Fill paths (n, m, L + 1), all -1 before, with up to m paths of one rule for each of n answers; -1 is no rule.

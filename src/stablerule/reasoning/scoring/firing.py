@@ -48,7 +48,7 @@ class Workplace(NamedTuple):
     row_of: Ids  # (traits,) where the rules of a trait begin, for the relation asked last
 
 
-def new_workplace(entities: int, traits: int) -> Workplace:
+def make_firing_workplace(entities: int, traits: int) -> Workplace:
     """Make room for a graph."""
     return Workplace(
         make_trail(entities),
@@ -59,7 +59,7 @@ def new_workplace(entities: int, traits: int) -> Workplace:
 
 
 @compiled
-def no_firings(workplace: Workplace) -> Firings:
+def make_empty_firings(workplace: Workplace) -> Firings:
     """Begin with an empty list, which grows."""
     size = 4096
     return Firings(
@@ -81,7 +81,7 @@ def open_relation(theory: Theory, relation: int, row_of: Ids) -> None:
 
 
 @compiled_leaf
-def forget(f: Firings) -> None:
+def forget_firings(f: Firings) -> None:
     """Make ready for another query."""
     for i in range(f.sizes[N_CANDIDATES]):
         f.slot_of[f.entities[i]] = -1
@@ -92,13 +92,13 @@ def forget(f: Firings) -> None:
 @compiled_leaf
 def close_relation(theory: Theory, relation: int, row_of: Ids, f: Firings) -> None:
     """Undo `open_relation`, and leave nothing of the last query behind."""
-    forget(f)
+    forget_firings(f)
     for rule in range(theory.trait_starts[relation], theory.trait_starts[relation + 1]):
         row_of[theory.rule_traits[rule]] = -1
 
 
 @compiled_leaf_part
-def kind_of(f: Firings, firing: int) -> int:
+def find_kind_of_firing(f: Firings, firing: int) -> int:
     """Return the kind of a firing: of a chain, of a trait that the head has, or of one that the candidate has."""
     if firing < f.sizes[N_CHAINS]:
         return CHAIN
@@ -106,7 +106,7 @@ def kind_of(f: Firings, firing: int) -> int:
 
 
 @compiled_part
-def _grown(f: Firings, wanted: int) -> Firings:
+def _grow_firings(f: Firings, wanted: int) -> Firings:
     size = max(2 * len(f.slots), wanted)
     slots, rules, paths = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
     for i in range(f.sizes[N_FIRINGS]):
@@ -115,7 +115,7 @@ def _grown(f: Firings, wanted: int) -> Firings:
 
 
 @compiled_leaf_part
-def _add(f: Firings, entity: int, rule: int, paths: int) -> None:
+def _add_firing(f: Firings, entity: int, rule: int, paths: int) -> None:
     slot = f.slot_of[entity]
     if slot < 0:
         slot = f.sizes[N_CANDIDATES]
@@ -128,21 +128,21 @@ def _add(f: Firings, entity: int, rule: int, paths: int) -> None:
 
 
 @compiled
-def fire(
+def fire_rules(
     g: Stepped, relations: int, t: Theory, head: int, relation: int, own_tail: int, w: Workplace, f: Firings
 ) -> Firings:
     """Let all rules for (head, relation, ?) fire; `open_relation` was called for the relation.
 
     own_tail: the answer of a fact of the graph that is asked for as if it were not known; -1 where nothing is hidden.
     """
-    forget(f)
+    forget_firings(f)
     f = _fire_chains(g, relations, t, head, relation, own_tail, w, f)
     f.sizes[N_CHAINS] = f.sizes[N_FIRINGS]
     if len(t.rule_traits) > 0:
-        f = _fire_traits(relations, t, head, relation, own_tail, w, f)
+        f = _fire_rules_of_traits(relations, t, head, relation, own_tail, w, f)
     f.sizes[N_TRAITS] = f.sizes[N_FIRINGS]
     if len(t.rule_traits) > 0:
-        f = _fire_owners(relations, t, head, relation, f)
+        f = _fire_rules_of_owners(relations, t, head, relation, f)
     return f
 
 
@@ -158,18 +158,18 @@ def _fire_chains(
         length = lengths[rule]
         n = follow_body(g, relations, head, own_relation, own_tail, bodies[rule], length, trail)
         if f.sizes[N_FIRINGS] + n > len(f.slots):
-            f = _grown(f, f.sizes[N_FIRINGS] + n)
+            f = _grow_firings(f, f.sizes[N_FIRINGS] + n)
         reached = trail.first if length == 1 else (trail.second if length == 2 else trail.last)
         counts = trail.second_counts if length == 2 else trail.last_counts
         for i in range(n):
             paths: Any = np.int64(1) if length == 1 else counts[reached[i]]
             if paths > 0:
-                _add(f, reached[i], rule, paths)
+                _add_firing(f, reached[i], rule, paths)
     return f
 
 
 @compiled_part
-def _fire_traits(
+def _fire_rules_of_traits(
     relations: int, t: Theory, head: int, relation: int, own_tail: int, w: Workplace, f: Firings
 ) -> Firings:
     """q(X, c) <- trait of X, with X the head: its traits name the candidates."""
@@ -190,14 +190,14 @@ def _fire_traits(
             continue
         while rule < end and rule_traits[rule] == trait:
             if f.sizes[N_FIRINGS] == len(f.slots):
-                f = _grown(f, ZERO)
-            _add(f, constants[rule], chains + rule, ONE)
+                f = _grow_firings(f, ZERO)
+            _add_firing(f, constants[rule], chains + rule, ONE)
             rule += 1
     return f
 
 
 @compiled_part
-def _fire_owners(relations: int, t: Theory, head: int, relation: int, f: Firings) -> Firings:
+def _fire_rules_of_owners(relations: int, t: Theory, head: int, relation: int, f: Firings) -> Firings:
     """~q(X, c) <- trait of X, with c the head: whoever has the trait is a candidate."""
     chains, back = len(t.lengths), (relation + relations) % (2 * relations)
     low, high = t.trait_starts[back], t.trait_starts[back + 1]
@@ -209,8 +209,8 @@ def _fire_owners(relations: int, t: Theory, head: int, relation: int, f: Firings
         trait = rule_traits[rule]
         begin, stop = owner_offsets[trait], owner_offsets[trait + 1]
         if f.sizes[N_FIRINGS] + stop - begin > len(f.slots):
-            f = _grown(f, f.sizes[N_FIRINGS] + stop - begin)
+            f = _grow_firings(f, f.sizes[N_FIRINGS] + stop - begin)
         for i in range(begin, stop):
-            _add(f, owners[i], chains + rule, ONE)
+            _add_firing(f, owners[i], chains + rule, ONE)
         at += 1
     return f

@@ -13,18 +13,26 @@ import numpy as np
 from stablerule.paths.compiling import NOTHING, ZERO, compiled, compiled_leaf_part, compiled_part
 from stablerule.paths.reach import find_relation_edges
 from stablerule.paths.sorting import find_first_at_least, sort_with_items
-from stablerule.reasoning.scoring.evidence import BEST, COLUMNS, N_KINDS, complete_row, gather
-from stablerule.reasoning.scoring.explain import add_reasons, no_reasons
+from stablerule.reasoning.scoring.evidence import BEST, COLUMNS, N_KINDS, complete_evidence_row, gather_evidence
+from stablerule.reasoning.scoring.explain import add_reasons, make_empty_reasons
 from stablerule.reasoning.scoring.firing import (
     N_CANDIDATES,
     Workplace,
     close_relation,
-    fire,
-    new_workplace,
-    no_firings,
+    fire_rules,
+    make_empty_firings,
+    make_firing_workplace,
     open_relation,
 )
-from stablerule.reasoning.scoring.score import MAX_PLUS, How, Order, compare, list_levels, no_lists, weigh
+from stablerule.reasoning.scoring.score import (
+    MAX_PLUS,
+    How,
+    Order,
+    compare_candidates,
+    list_rule_levels,
+    make_empty_lists,
+    score_candidates,
+)
 from stablerule.reasoning.scoring.theory import Worth
 
 if TYPE_CHECKING:
@@ -64,7 +72,7 @@ class Desk(NamedTuple):
 def new_desk(entities: int, traits: int) -> Desk:
     """Make a desk for a graph with so many entities; evidence of what no rule reaches is never touched."""
     table, scores = np.empty((entities, len(COLUMNS)), np.float32), np.empty(entities)
-    return Desk(new_workplace(entities, traits), table, scores, np.zeros(entities, bool))
+    return Desk(make_firing_workplace(entities, traits), table, scores, np.zeros(entities, bool))
 
 
 class Wanted(NamedTuple):
@@ -131,23 +139,23 @@ def run_queries(  # noqa: PLR0912, PLR0915  # four tasks
     worth = Worth(t.weights, t.own_weights, t.levels, t.own_levels, t.level_weights)
     offsets = g.offsets
     open_relation(t, a.relation, workplace.row_of)
-    f, lists = no_firings(workplace), no_lists()
+    f, lists = make_empty_firings(workplace), make_empty_lists()
     own: Any = NOTHING
-    noted = no_reasons(len(heads) * k if wanted.reasons > 0 else 0)
+    noted = make_empty_reasons(len(heads) * k if wanted.reasons > 0 else 0)
     slots = np.empty(k, np.int32)
     for q in range(len(heads)):
         head, answer = heads[q], answers[q]
         if hidden:
             popularity[answer] -= 1  # a hidden fact makes nobody popular
         if q == 0 or hidden or heads[q] != heads[q - 1]:  # queries come sorted: what fired for one serves the next
-            f = fire(g, a.relations, t, head, a.relation, answer if hidden else NOTHING, workplace, f)
+            f = fire_rules(g, a.relations, t, head, a.relation, answer if hidden else NOTHING, workplace, f)
             own = np.int64(f.slot_of[answer]) if hidden else NOTHING
             if task == GATHER:
-                gather(f, worth, own, table)
+                gather_evidence(f, worth, own, table)
             else:
-                weigh(f, worth, offsets, how, own, popularity, table, scores)
+                score_candidates(f, worth, offsets, how, own, popularity, table, scores)
                 if how.kind == MAX_PLUS and task != SCORE:
-                    lists = list_levels(f, worth, own)
+                    lists = list_rule_levels(f, worth, own)
         place: Any = np.int64(f.slot_of[answer]) if answer >= 0 else NOTHING
         low, high = find_relation_edges(known, head, a.relation)
         known_tails = known.step_tails[low : high if task != SCORE else low]
@@ -195,7 +203,7 @@ def _rank_candidate(order: Order, f: Firings, marked: NDArray[np.bool_], place: 
         if scores[slot] > score:  # most candidates need no closer look
             better += 1
         elif scores[slot] == score:
-            side = compare(order, slot, place)
+            side = compare_candidates(order, slot, place)
             better += side > 0
             equal += side == 0
     out[0], out[1], out[2], out[3] = better, equal, 1, candidates
@@ -296,7 +304,7 @@ def _is_better(order: Order, slot: int, other: int) -> bool:
     """Compare two slots; where nothing else tells them apart, by the entity's id."""
     one: Any = np.int64(slot)
     another: Any = np.int64(other)
-    side = compare(order, one, another)
+    side = compare_candidates(order, one, another)
     return side > 0 or (side == 0 and order.entities[slot] < order.entities[other])
 
 
@@ -345,7 +353,7 @@ def _gather_rows(
             weight = (n - strong) / others
         entity = f.entities[at]
         edges = offsets[entity + 1] - offsets[entity] - (at == own)
-        complete_row(table[at], popularity[entity], edges)
+        complete_evidence_row(table[at], popularity[entity], edges)
         for column in range(rows.shape[1]):
             rows[i, column] = table[at, column]
         stand_for[i] = weight

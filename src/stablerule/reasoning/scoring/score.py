@@ -1,6 +1,6 @@
 """From the rules that fired to one score: a value that says how, a number for each candidate, and their order.
 
-The formulas of a score and of its parts stand together: `weigh` adds up what `cut_score` takes apart again.
+The formulas of a score and of its parts are together: `share_out_score` takes apart what `score_candidates` adds up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ import numpy as np
 from stablerule.errors import OptionError, closest
 from stablerule.paths.compiling import ZERO, compiled_leaf_part, compiled_part
 from stablerule.paths.sorting import sort_with_items
-from stablerule.reasoning.scoring.evidence import COLUMNS, blend, cut_blend, gather, rest_of_blend
+from stablerule.reasoning.scoring.evidence import (
+    COLUMNS,
+    gather_evidence,
+    share_out_evidence,
+    weigh_evidence,
+    weigh_evidence_without_rules,
+)
 from stablerule.reasoning.scoring.firing import N_CANDIDATES, N_FIRINGS
 from stablerule.reasoning.scoring.theory import By  # noqa: TC001  # read at run time, by `make_record`
 
@@ -141,7 +147,7 @@ class Ways:
         words = graph.vocabulary
         names = [words.relation_name(r) for r in range(2 * graph.n_relations)]
         self.aggregation = aggregation
-        self._hows = [_how(aggregation, name) for name in names]
+        self._hows = [_make_scoring_of_relation(aggregation, name) for name in names]
 
     def how(self, relation: int) -> How:
         """Say to a kernel how to weigh."""
@@ -157,7 +163,7 @@ class Ways:
         return values
 
 
-def _how(aggregation: Aggregation, name: str) -> How:
+def _make_scoring_of_relation(aggregation: Aggregation, name: str) -> How:
     weights = aggregation.weights.get(name, aggregation.weights.get(ELSEWHERE))
     kind = AGGREGATIONS.index(aggregation.of(name))
     return How(kind, aggregation.top, NO_WEIGHTS if weights is None else np.array(weights, np.float64))
@@ -181,7 +187,7 @@ class Order(NamedTuple):
 
 
 @compiled_leaf_part
-def weigh(
+def score_candidates(
     f: Firings,
     worth: Worth,
     offsets: NDArray[np.int64],
@@ -194,13 +200,13 @@ def weigh(
     """Fill scores[slot] for all candidates; under max_plus that is the best rule's weight, not the whole order."""
     n = f.sizes[N_CANDIDATES]
     if how.kind == LEARNED:
-        gather(f, worth, own_slot, table)
-        blend(table, f.entities, n, own_slot, popularity, offsets, how.weights, scores)
+        gather_evidence(f, worth, own_slot, table)
+        weigh_evidence(table, f.entities, n, own_slot, popularity, offsets, how.weights, scores)
         return
     for slot in range(n):
         scores[slot] = 0
     if how.kind == NOISY_OR and how.top > 0:
-        _sum_of_best(f, worth, own_slot, how.top, scores)
+        _sum_best_firings(f, worth, own_slot, how.top, scores)
         return
     slots, rules, paths, weights, own_weights, kind = (
         f.slots,
@@ -216,11 +222,11 @@ def weigh(
         if kind == MAX_PLUS:
             scores[slot] = max(scores[slot], weight)
         else:
-            scores[slot] += part_of(kind, weight, paths[i])
+            scores[slot] += score_one_firing(kind, weight, paths[i])
 
 
 @compiled_leaf_part
-def part_of(kind: int, weight: float, paths: int) -> float:
+def score_one_firing(kind: int, weight: float, paths: int) -> float:
     """Return what one firing adds to a score that is a sum; max_plus is none, and is cut as if it were."""
     if kind == COUNT:
         return weight * paths
@@ -232,13 +238,13 @@ def part_of(kind: int, weight: float, paths: int) -> float:
 
 
 @compiled_part
-def cut_score(f: Firings, worth: Worth, how: How, firings: NDArray[np.int64], parts: NDArray[np.float64]) -> None:
-    """Fill parts (n,) with what each of the n firings of one candidate adds to the sum that `weigh` makes."""
+def share_out_score(f: Firings, worth: Worth, how: How, firings: NDArray[np.int64], parts: NDArray[np.float64]) -> None:
+    """Fill parts (n,) with what each of the n firings of a candidate adds to the sum of `score_candidates`."""
     if how.kind == LEARNED:
-        cut_blend(f, worth, firings, how.weights, parts)
+        share_out_evidence(f, worth, firings, how.weights, parts)
         return
     for i in range(len(firings)):
-        parts[i] = part_of(how.kind, worth.weights[f.rules[firings[i]]], f.paths[firings[i]])
+        parts[i] = score_one_firing(how.kind, worth.weights[f.rules[firings[i]]], f.paths[firings[i]])
     if how.kind == NOISY_OR and 0 < how.top < len(firings):
         levels, order = np.empty(len(firings), np.int32), np.empty(len(firings), np.int32)
         for i in range(len(firings)):
@@ -249,14 +255,14 @@ def cut_score(f: Firings, worth: Worth, how: How, firings: NDArray[np.int64], pa
 
 
 @compiled_leaf_part
-def rest_of_score(how: How, facts: int, edges: int) -> float:
+def find_score_without_rules(how: How, facts: int, edges: int) -> float:
     """Return the part of a candidate's sum that no rule gave; only `learned` has one."""
-    return rest_of_blend(facts, edges, how.weights) if how.kind == LEARNED else 0.0
+    return weigh_evidence_without_rules(facts, edges, how.weights) if how.kind == LEARNED else 0.0
 
 
 @compiled_part
-def _sum_of_best(f: Firings, worth: Worth, own_slot: int, top: int, scores: NDArray[np.float64]) -> None:
-    lists = list_levels(f, worth, own_slot)
+def _sum_best_firings(f: Firings, worth: Worth, own_slot: int, top: int, scores: NDArray[np.float64]) -> None:
+    lists = list_rule_levels(f, worth, own_slot)
     for slot in range(f.sizes[N_CANDIDATES]):
         begin = lists.offsets[slot]
         for i in range(begin, min(begin + top, lists.offsets[slot + 1])):
@@ -264,7 +270,7 @@ def _sum_of_best(f: Firings, worth: Worth, own_slot: int, top: int, scores: NDAr
 
 
 @compiled_part
-def list_levels(f: Firings, worth: Worth, own_slot: int) -> Lists:
+def list_rule_levels(f: Firings, worth: Worth, own_slot: int) -> Lists:
     """Sort the firings by candidate, and those of a candidate by level, the best first."""
     n = f.sizes[N_CANDIDATES]
     offsets = np.zeros(n + 1, np.int64)
@@ -287,17 +293,17 @@ def list_levels(f: Firings, worth: Worth, own_slot: int) -> Lists:
 
 
 @compiled_part
-def no_lists() -> Lists:
+def make_empty_lists() -> Lists:
     """Where the whole order does not count."""
     return Lists(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 @compiled_leaf_part
-def compare(order: Order, a: int, b: int) -> int:
+def compare_candidates(order: Order, a: int, b: int) -> int:
     """1 where candidate a is better than b, -1 where it is worse, 0 where nothing tells them apart."""
     if order.scores[a] != order.scores[b]:
         return 1 if order.scores[a] > order.scores[b] else -1
-    side = compare_lists(order.lists, a, b) if len(order.lists.offsets) > 0 else 0
+    side = compare_rule_levels(order.lists, a, b) if len(order.lists.offsets) > 0 else 0
     if side == 0:
         one, other = order.popularity[order.entities[a]], order.popularity[order.entities[b]]
         side = 1 if one > other else (-1 if one < other else 0)
@@ -305,7 +311,7 @@ def compare(order: Order, a: int, b: int) -> int:
 
 
 @compiled_leaf_part
-def compare_lists(lists: Lists, a: int, b: int) -> int:
+def compare_rule_levels(lists: Lists, a: int, b: int) -> int:
     """1 where candidate a is better than b under max_plus, -1 where it is worse, 0 where nothing tells them apart.
 
     The better one has the better best rule, then the better next one; one that has a rule more is better.

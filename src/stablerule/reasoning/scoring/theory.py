@@ -82,23 +82,27 @@ def encode_rules(rules: RuleSet, graph: Graph, by: By = "confidence") -> Encoded
     """
     frame = rules.to_frame()
     table = frame.select(
-        pl.int_range(pl.len(), dtype=pl.Int64).alias("row"), *_weights(by), "body", "constant", "body_constant"
-    ).with_columns(head=_relation_ids(frame["head_relation"], graph))
+        pl.int_range(pl.len(), dtype=pl.Int64).alias("row"),
+        *_list_rule_weights(by),
+        "body",
+        "constant",
+        "body_constant",
+    ).with_columns(head=_number_rule_relations(frame["head_relation"], graph))
     table = table.filter(pl.col("head") >= 0)
     is_chain = pl.col("constant").is_null()
     chains = _Chains.of(table.filter(is_chain), graph).with_backwards(graph.n_relations).in_order()
     constants = table.filter(~is_chain)
-    traits = list_traits(graph) if len(constants) else no_traits(graph)
+    traits = list_traits(graph) if len(constants) else make_empty_traits(graph)
     named = _Constants.of(constants, graph, traits)
     by_constant = np.lexsort((named.constants, named.heads)).astype(np.int32)
     weights = np.clip(np.concatenate([chains.numbers[0], named.numbers[0]]), 0, CERTAIN)
     own_weights = np.clip(np.concatenate([chains.numbers[1], named.numbers[1]]), 0, CERTAIN)
     level_weights, levels = np.unique(np.concatenate([weights, own_weights]), return_inverse=True)
     theory = Theory(
-        starts=_starts(chains.heads, graph),
+        starts=_find_rule_starts(chains.heads, graph),
         bodies=chains.bodies,
         lengths=(chains.bodies >= 0).sum(1),
-        trait_starts=_starts(named.heads, graph),
+        trait_starts=_find_rule_starts(named.heads, graph),
         rule_traits=named.traits,
         rule_constants=named.constants,
         by_constant=by_constant,
@@ -143,13 +147,13 @@ def forget_own_facts(encoded: Encoded) -> Encoded:
     return replace(encoded, theory=changed)
 
 
-def no_traits(graph: Graph) -> Traits:
+def make_empty_traits(graph: Graph) -> Traits:
     """Traits where no rule asks for them: nobody has any."""
     none = np.empty(0, np.int32)
     return Traits(np.empty(0, np.int64), np.zeros(1, np.int64), none, np.zeros(graph.n_entities + 1, np.int64), none)
 
 
-def _relation_ids(names: pl.Series, graph: Graph) -> pl.Series:
+def _number_rule_relations(names: pl.Series, graph: Graph) -> pl.Series:
     """Ids of relations and inverses by name: -1 is none of the graph's, null stays null."""
     known = pl.DataFrame({"name": graph.vocabulary.all_relations}).with_row_index("id")
     found = pl.DataFrame({"name": names}).join(known, on="name", how="left", maintain_order="left")
@@ -158,7 +162,7 @@ def _relation_ids(names: pl.Series, graph: Graph) -> pl.Series:
     ).to_series()
 
 
-def _weights(by: By) -> list[pl.Expr]:
+def _list_rule_weights(by: By) -> list[pl.Expr]:
     """What each rule is worth; without the number asked for, the other one. Own: one fact less above and below."""
     other = "score" if by == "confidence" else "confidence"
     weight = pl.col(by).fill_null(pl.col(other)).fill_null(0.0)
@@ -166,7 +170,7 @@ def _weights(by: By) -> list[pl.Expr]:
     return [weight.alias("weight"), (own if by == "confidence" else weight).fill_null(weight).alias("own")]
 
 
-def _numbers(frame: pl.DataFrame) -> NDArray[np.float64]:
+def _read_rule_weights(frame: pl.DataFrame) -> NDArray[np.float64]:
     """(3, n): weight, own weight, row."""
     return frame.select(pl.col("weight", "own", "row").cast(pl.Float64)).to_numpy().T
 
@@ -181,14 +185,14 @@ class _Chains(NamedTuple):
     def of(cls, frame: pl.DataFrame, graph: Graph) -> _Chains:
         longest = int(frame["body"].list.len().max() or 1)  # type: ignore[arg-type]
         steps = [
-            _relation_ids(frame["body"].list.get(i, null_on_oob=True), graph).fill_null(-2).to_numpy()
+            _number_rule_relations(frame["body"].list.get(i, null_on_oob=True), graph).fill_null(-2).to_numpy()
             for i in range(longest)
         ]
         bodies = np.stack(steps, axis=1).astype(np.int32)
         known = (bodies != -1).all(1)
         bodies[bodies == -2] = -1
         heads = frame["head"].to_numpy().astype(np.int32)
-        return cls(heads[known], bodies[known], _numbers(frame)[:, known], np.zeros(int(known.sum()), bool))
+        return cls(heads[known], bodies[known], _read_rule_weights(frame)[:, known], np.zeros(int(known.sum()), bool))
 
     def with_backwards(self, relations: int) -> _Chains:
         """Add r(X, Y) <- body, read from Y to X, for each ~r that no chain concludes."""
@@ -223,7 +227,7 @@ class _Constants(NamedTuple):
     @classmethod
     def of(cls, frame: pl.DataFrame, graph: Graph, traits: Traits) -> _Constants:
         """Rules q(X, c) <- trait of X, sorted by (q, trait); those whose names the graph lacks are left out."""
-        relations = _relation_ids(frame["body"].list.first(), graph).to_numpy().astype(np.int32)
+        relations = _number_rule_relations(frame["body"].list.first(), graph).to_numpy().astype(np.int32)
         entities, anything = graph.vocabulary.entities, frame["body_constant"].is_null().to_numpy()
         near, constants = entities.ids_of(frame["body_constant"]), entities.ids_of(frame["constant"])
         known = (relations >= 0) & (anything | (near >= 0)) & (constants >= 0)
@@ -232,8 +236,8 @@ class _Constants(NamedTuple):
         heads = frame["head"].to_numpy().astype(np.int32)
         kept = np.flatnonzero(numbers >= 0)
         order = kept[np.lexsort((constants[kept], numbers[kept], heads[kept]))]
-        return cls(heads[order], numbers[order], constants[order], _numbers(frame)[:, order])
+        return cls(heads[order], numbers[order], constants[order], _read_rule_weights(frame)[:, order])
 
 
-def _starts(heads: Ids, graph: Graph) -> Offsets:
+def _find_rule_starts(heads: Ids, graph: Graph) -> Offsets:
     return np.searchsorted(heads, np.arange(2 * graph.n_relations + 1)).astype(np.int64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.extending import ExampleFacts, sample_rules, walks_for
+from stablerule.extending import ExampleFacts, choose_walk_count, sample_rules
 from stablerule.learning import StableRule, Tabular
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _log_likelihood(model: Any, graph: Graph, examples: Triples, samples: RuleSa
     if isinstance(model, StableRule):
         return _by_network(model, samples)
     if isinstance(model, Tabular):
-        own = sample_rules(graph, walks_for(graph), seed=model.seed, examples=ExampleFacts.of(graph, examples))
+        own = sample_rules(graph, choose_walk_count(graph), seed=model.seed, examples=ExampleFacts.of(graph, examples))
         return np.log(smooth_counts_at(own, samples, model.smoothing))
     raise TypeError(f"{type(model).__name__} gives no P(head relation | body).")
 

@@ -14,7 +14,7 @@ import numpy as np
 from stablerule.datasets import load, newsroom
 from stablerule.errors import OptionError
 from stablerule.evaluation import GroupFigures, evaluate
-from stablerule.extending import Lesson, RuleReasoner, count_cores, finish, join_options
+from stablerule.extending import Lesson, RuleReasoner, count_cores, finish_learning, join_options
 from stablerule.registry import MODELS
 from stablerule.shifts.splits import bias_examples
 from stablerule_lab.experiments.cells import cell_name
@@ -153,7 +153,7 @@ def _learn(variant: Variant, graph: Graph, valid: Triples, examples: Triples, se
     if variant.stable is not None:
         lesson = Lesson.prepare(graph, valid, examples, None)
         rules = stable_rules(model.rules, graph, lesson.examples, variant.stable, seed=seed)
-        found = finish(lesson, model, rules)
+        found = finish_learning(lesson, model, rules)
         model = model.with_learned(
             replace(model.learned_, rules=rules, choice=found.choice, calibration=found.calibration)
         )

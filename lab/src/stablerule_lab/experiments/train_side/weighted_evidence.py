@@ -18,9 +18,9 @@ from stablerule.extending import (
     Aggregation,
     Queries,
     RuleSearcher,
+    collect_weight_examples,
     encode_rules,
-    fit_weights,
-    gather_examples,
+    fit_evidence_weights,
     softmax_loss,
 )
 from stablerule.graph import Graph, Triples
@@ -46,7 +46,7 @@ def weigh_evidence(model: RuleReasoner, graph: Graph, valid: Triples, kind: Kind
     known = Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
     queries = Queries.both_ways(valid, graph.n_relations)
     encoded = encode_rules(model.rules, graph, "confidence")
-    evidence = gather_examples(RuleSearcher(encoded, FIXED_AGGREGATIONS[0]), *queries, known, EVIDENCE_ROWS)
+    evidence = collect_weight_examples(RuleSearcher(encoded, FIXED_AGGREGATIONS[0]), *queries, known, EVIDENCE_ROWS)
     useful = evidence.useful
     if not len(useful):
         return model
@@ -60,7 +60,7 @@ def weigh_evidence(model: RuleReasoner, graph: Graph, valid: Triples, kind: Kind
 def _fit(examples: Examples, graph: Graph, importance: NDArray[np.float64], ridge: float, seed: int) -> Any:
     """Count each example as often as it is important; the ridge grows with their number."""
     copies = np.repeat(np.arange(len(examples)), np.rint(COPIES * importance).astype(np.int64))
-    return fit_weights(examples.take(copies), graph, [ridge * COPIES], seed)[0]
+    return fit_evidence_weights(examples.take(copies), graph, [ridge * COPIES], seed)[0]
 
 
 def _ridge(tried: Sequence[Mapping[str, Any]]) -> float:

@@ -20,20 +20,20 @@ from stablerule.extending import (
     Learned,
     RuleReasoner,
     RuleSearcher,
-    best_of,
-    budget_within,
     calibrate,
-    check_at_least,
+    check_option_at_least,
     check_walk_lengths,
     encode_rules,
     interrupt_later,
+    keep_best_bodies,
+    limit_measuring_to_budget,
     measure_rules,
-    rule_frame,
-    smooth_counts,
+    name_learned_rules,
+    smooth_sample_counts,
 )
 from stablerule.graph import Dataset, Graph, Triples
 from stablerule.rules import RuleSet
-from stablerule_lab.inside.network import check_device
+from stablerule_lab.inside.network import check_torch_device
 from stablerule_lab.methods.rnnlogic.generator import (
     RuleGenerator,
     find_likeliest,
@@ -76,8 +76,8 @@ class Generator:
 
     def __post_init__(self) -> None:
         for name in ("size", "mined_rules", "first_steps"):
-            check_at_least(1, name, getattr(self, name))
-        check_at_least(0, "steps", self.steps)
+            check_option_at_least(1, name, getattr(self, name))
+        check_option_at_least(0, "steps", self.steps)
         check_rate("rate", self.rate)
 
 
@@ -99,8 +99,8 @@ class Predictor:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "most_queries"):
-            check_at_least(1, name, getattr(self, name))
-        check_at_least(0, "penalty", self.penalty)
+            check_option_at_least(1, name, getattr(self, name))
+        check_option_at_least(0, "penalty", self.penalty)
         check_rate("learning_rate", self.learning_rate)
 
 
@@ -225,7 +225,7 @@ class RNNLogic(RuleReasoner):
         check_walk_lengths(1, self.max_length)
         self._at_least(1, "walks", "sampled_rules", "rules_per_relation")
         self._at_least(0, "rounds", "prior_weight")
-        check_device(self.device)
+        check_torch_device(self.device)
 
 
 def fit_rnnlogic(lesson: Lesson, o: RNNLogic) -> Learned:
@@ -302,8 +302,8 @@ def learn_mined_rules(
     """Train the generator on mined rules; returns the losses."""
     closed = samples.cell_heads != samples.negative
     cells = samples.cell_bodies[closed].astype(np.int64), samples.cell_heads[closed].astype(np.int64)
-    scored = Candidates(*cells, smooth_counts(samples, SMOOTHING)[closed])
-    mined = best_of([scored], samples.n_relations, o.generator.mined_rules)
+    scored = Candidates(*cells, smooth_sample_counts(samples, SMOOTHING)[closed])
+    mined = keep_best_bodies([scored], samples.n_relations, o.generator.mined_rules)
     rules = Written(mined.heads.astype(np.int32), samples.bodies[mined.bodies])
     g = o.generator
     stopped = stop_after(budget, interrupted)
@@ -328,11 +328,11 @@ def learn_weights(
 
 def measure_written(lesson: Lesson, rules: Written, o: RNNLogic) -> tuple[Written, pl.DataFrame]:
     """Measure rules on the graph: those that conclude some fact, and their numbers."""
-    graph, budget = lesson.graph, budget_within(lesson.budget.part(MEASURING), MEASURE_BUDGET)
+    graph, budget = lesson.graph, limit_measuring_to_budget(lesson.budget.part(MEASURING), MEASURE_BUDGET)
     found = measure_rules(graph, rules.bodies, rules.heads, examples=lesson.examples, budget=budget, seed=o.seed)
     kept = np.flatnonzero(found.support >= LEAST_SUPPORT)
     numbers = {name: pl.Series(getattr(found, name)[kept]) for name in RULE_NUMBERS if hasattr(found, name)}
-    frame = rule_frame(graph, rules.bodies[kept], rules.heads[kept].astype(np.int64)).with_columns(**numbers)
+    frame = name_learned_rules(graph, rules.bodies[kept], rules.heads[kept].astype(np.int64)).with_columns(**numbers)
     return rules.take(kept), frame
 
 

@@ -14,10 +14,10 @@ from stablerule.extending import (
     close_relation,
     compiled,
     find_relation_edges,
-    fire,
-    new_workplace,
-    no_firings,
-    no_traits,
+    fire_rules,
+    make_empty_firings,
+    make_empty_traits,
+    make_firing_workplace,
     open_relation,
 )
 
@@ -68,7 +68,7 @@ def chain_theory(graph: Graph, heads: Ids, bodies: Ids, weights: NDArray[np.floa
         levels=levels,
         own_levels=levels,
         level_weights=np.zeros(1),
-        traits=no_traits(graph),
+        traits=make_empty_traits(graph),
     )
 
 
@@ -77,7 +77,7 @@ def list_paths(graph: Graph, theory: Theory, relation: int, heads: Ids, tails: I
 
     most: entries there is room for. The first query has room in any case.
     """
-    place = new_workplace(graph.n_entities, 0)
+    place = make_firing_workplace(graph.n_entities, 0)
     return PathTable(*_list(graph.stepped, graph.n_relations, theory, relation, heads, tails, place, most))
 
 
@@ -86,7 +86,7 @@ def _list(
     g: Stepped, relations: int, t: Theory, relation: int, heads: Ids, tails: Ids, place: Workplace, most: int
 ) -> tuple[Offsets, Ids, Ids, Ids, Offsets, Ids, Ids, Ids]:
     open_relation(t, relation, place.row_of)
-    f = no_firings(place)
+    f = make_empty_firings(place)
     queries, first_rule = len(heads), t.starts[relation]
     starts, entry_starts = np.zeros(queries + 1, np.int64), np.zeros(queries + 1, np.int64)
     reached = np.zeros(queries, np.int32)
@@ -94,7 +94,7 @@ def _list(
     slots, rules, paths = np.empty(4096, np.int32), np.empty(4096, np.int32), np.empty(4096, np.int32)
     n = 0
     while n < queries:
-        f = fire(g, relations, t, heads[n], relation, tails[n], place, f)
+        f = fire_rules(g, relations, t, heads[n], relation, tails[n], place, f)
         entry, more = entry_starts[n], f.sizes[N_FIRINGS]
         if n > 0 and entry + more > most:
             break

@@ -12,8 +12,8 @@ from stablerule.extending import (
     ScoreSearcher,
     close_relation,
     compiled,
-    fire,
-    no_firings,
+    fire_rules,
+    make_empty_firings,
     open_relation,
 )
 
@@ -47,9 +47,9 @@ class PredictorSearcher(ScoreSearcher):
 def add_paths(a: Asked, heads: Ids, desk: Desk, scores: NDArray[np.float64]) -> None:
     """Add weight * paths of all rules of the relation to scores (n, E)."""
     open_relation(a.theory, a.relation, desk.workplace.row_of)
-    f = no_firings(desk.workplace)
+    f = make_empty_firings(desk.workplace)
     for q in range(len(heads)):
-        f = fire(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
+        f = fire_rules(a.g, a.relations, a.theory, heads[q], a.relation, NOTHING, desk.workplace, f)
         for i in range(f.sizes[N_FIRINGS]):
             scores[q, f.entities[f.slots[i]]] += a.theory.weights[f.rules[i]] * f.paths[i]
     close_relation(a.theory, a.relation, desk.workplace.row_of, f)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from stablerule.extending import measure_rules, rule_frame
+from stablerule.extending import measure_rules, name_learned_rules
 from stablerule.rules import RuleSet
 
 if TYPE_CHECKING:
@@ -158,7 +158,9 @@ def make_rules(
         measure_rules(graph, all_bodies, all_heads.astype(np.int32), examples=examples, budget=budget, seed=seed)
     )
     columns = {name: pl.Series(column) for name, column in numbers.items() if name != "heads_tried"}
-    frame = rule_frame(graph, all_bodies, all_heads).with_columns(score=pl.Series(np.concatenate(weights)), **columns)
+    frame = name_learned_rules(graph, all_bodies, all_heads).with_columns(
+        score=pl.Series(np.concatenate(weights)), **columns
+    )
     weight, credit = pl.col("score"), pl.col("score") * pl.col("support")
     telling = pl.any_horizontal(much >= least * much.max().over("head_relation") for much in (weight, credit))
     return RuleSet.from_frame(frame.filter(pl.col("body_count") > 0).filter(telling)).top_per_relation(most)

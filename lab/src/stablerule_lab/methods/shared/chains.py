@@ -8,15 +8,15 @@ from stablerule.errors import OptionError
 from stablerule.extending import (
     WALKS_A_SECOND,
     Candidates,
-    best_of,
-    budget_within,
+    choose_walk_count,
     count_cores,
-    duration,
-    expected_bodies,
+    expect_body_count,
+    keep_best_bodies,
+    limit_measuring_to_budget,
+    limit_walks_to_budget,
     measure_chains,
     sample_rules,
-    walks_for,
-    walks_within,
+    spell_duration,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def sample_chains(
     """Walk the graph and count which relations close which bodies, as long as the budget allows."""
     return sample_rules(
         lesson.graph,
-        walks_within(lesson.budget, o.walks or walks_for(lesson.graph)),
+        limit_walks_to_budget(lesson.budget, o.walks or choose_walk_count(lesson.graph)),
         max_length=o.max_length,
         min_length=min_length,
         negatives=negatives,
@@ -60,21 +60,21 @@ def measure_best(lesson: Lesson, o: LearnsChains, samples: RuleSamples, scored: 
     return measure_chains(
         lesson.graph,
         samples,
-        best_of(scored, lesson.graph.n_relations, o.rules_per_relation),
+        keep_best_bodies(scored, lesson.graph.n_relations, o.rules_per_relation),
         examples=lesson.examples,
         min_support=LEAST_SUPPORT,
-        budget=budget_within(lesson.budget, MEASURE_BUDGET),
+        budget=limit_measuring_to_budget(lesson.budget, MEASURE_BUDGET),
         seed=o.seed,
     )
 
 
 def plan_chains(graph: Graph, o: LearnsChains, *then: str, minutes: float | None) -> list[str]:
     """Say how the graph is walked, and what comes then."""
-    walks = o.walks or walks_for(graph)
-    bodies = expected_bodies(graph, walks, o.max_length, o.seed)
+    walks = o.walks or choose_walk_count(graph)
+    bodies = expect_body_count(graph, walks, o.max_length, o.seed)
     seconds = walks / WALKS_A_SECOND / count_cores()
     most = [] if minutes is None else [f"{minutes:g} minutes at most"]
-    return [f"{walks:,} walks, about {bodies:,} different bodies, about {duration(seconds)}", *then, *most]
+    return [f"{walks:,} walks, about {bodies:,} different bodies, about {spell_duration(seconds)}", *then, *most]
 
 
 def check_rate(name: str, rate: float | None) -> None:

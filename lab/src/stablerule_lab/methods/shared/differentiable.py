@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Self, cast
 import torch
 
 from stablerule.errors import OptionError
-from stablerule.extending import Aggregation, Learned, RuleSearcher, ScoreSearcher, budget_within, encode_rules
+from stablerule.extending import (
+    Aggregation,
+    Learned,
+    RuleSearcher,
+    ScoreSearcher,
+    encode_rules,
+    limit_measuring_to_budget,
+)
 from stablerule.rules import RuleSet
 from stablerule_lab.methods.shared.attention_rules import make_rules
 from stablerule_lab.methods.shared.epochs import OLD_EPOCHS
@@ -125,7 +132,7 @@ def extract_rules(lesson: Lesson, o: DifferentiableReasoner, network: AttentionS
         examples=lesson.examples,
         least=o.min_weight,
         most=o.rules_per_relation,
-        budget=budget_within(lesson.budget, MEASURE_BUDGET),
+        budget=limit_measuring_to_budget(lesson.budget, MEASURE_BUDGET),
         seed=o.seed,
     )
 

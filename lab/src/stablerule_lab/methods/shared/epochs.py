@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 
 from stablerule.errors import OptionError
-from stablerule.extending import Course, check_at_least, interrupt_later
+from stablerule.extending import Course, check_option_at_least, interrupt_later
 from stablerule.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Epochs:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "check_every", "patience"):
-            check_at_least(1, name, getattr(self, name))
+            check_option_at_least(1, name, getattr(self, name))
         if not 0 < self.learning_rate < 10:
             raise OptionError(f"Argument 'learning_rate' must be above 0 and below 10, got {self.learning_rate}.")
         if self.clip is not None and not self.clip > 0:

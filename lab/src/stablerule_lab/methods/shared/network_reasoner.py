@@ -10,7 +10,7 @@ import torch
 
 from stablerule.errors import InputError
 from stablerule.extending import NETWORK_FILE, Reasoner, ScoreSearcher
-from stablerule_lab.inside.network import check_device
+from stablerule_lab.inside.network import check_torch_device
 from stablerule_lab.methods.shared.edges import Edges
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class NetworkReasoner(Reasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_device(self.device)
+        check_torch_device(self.device)
 
 
 def score_along(network: Scorer, edges: Edges, device: str) -> Score:

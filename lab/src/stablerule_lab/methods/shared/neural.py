@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from stablerule.evaluation import ByScores
-from stablerule.extending import Learned, duration, read_only
+from stablerule.extending import Learned, read_only, spell_duration
 from stablerule.graph import Dataset, Graph, Triples
 from stablerule_lab.methods.shared.edges import Edges
 from stablerule_lab.methods.shared.epochs import run_epochs
@@ -159,4 +159,4 @@ def ask_both_ways(facts: Triples, graph: Graph) -> Tensor:
 def plan_epochs(epochs: int, batches: int, seconds: float, minutes: float | None) -> str:
     """Say how long training may take, at so many seconds an epoch."""
     most = "" if minutes is None else f", {minutes:g} minutes at most"
-    return f"up to {epochs:,} epochs of {batches:,} batches, about {duration(seconds)} each{most}"
+    return f"up to {epochs:,} epochs of {batches:,} batches, about {spell_duration(seconds)} each{most}"
