@@ -7,16 +7,19 @@ somebody would do who wants the damage to be read.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from stablerule import StableRule, load_model, open_graph, save_graph
 from stablerule.errors import InputError
 from stablerule.io.checked_folder import sum_files
 from stablerule.io.saved_graph import INDEX
 from stablerule.learning import Tabular
+from stablerule.learning.checkpoints import PROGRESS
 from stablerule.reasoning.model_folder import ABOUT
 from tests.faults.mutations import damage_bytes, damage_json
 from tests.faults.readers import WORLD, Reader
@@ -27,13 +30,26 @@ def make_saved_readers(folder: Path) -> list[Reader]:
     query = WORLD.frame("train").row(0)[:2]
     Tabular(max_length=2).fit(WORLD.graph, WORLD.valid).save(folder / "tabular")
     save_graph(WORLD.graph, folder / "graph")
-    network = StableRule.with_options({"max_length": 1, "walks": 2000, "training.steps": 3, "training.size": 4})
-    network.fit(WORLD.graph, WORLD.valid).save(folder / "network", graph=False)
+    checkpoint = folder / "checkpoint"
+    _learn_with(checkpoint, resume=False).save(folder / "network", graph=False)
     return [
         *_make_readers(folder / "tabular", partial(_use_model, folder / "tabular", query)),
         *_make_readers(folder / "graph", partial(_use_graph, folder / "graph")),
         *_make_readers(folder / "network", partial(_use_network, folder / "network")),
+        *_make_readers(checkpoint, partial(_go_on_from, checkpoint)),
     ]
+
+
+def _learn_with(checkpoint: Path, *, resume: bool) -> StableRule:
+    options = {"max_length": 1, "walks": 2000, "training.steps": 3, "training.size": 4, "constants": False}
+    return StableRule.with_options(options).fit(WORLD.graph, checkpoint=checkpoint, resume=resume)
+
+
+def _go_on_from(checkpoint: Path) -> None:
+    """Go on from a copy: learning writes checkpoints of its own."""
+    with TemporaryDirectory() as folder:
+        shutil.copytree(checkpoint, Path(folder) / "copy")
+        _learn_with(Path(folder) / "copy", resume=True)
 
 
 def _make_readers(folder: Path, read: partial[None]) -> list[Reader]:
@@ -55,7 +71,9 @@ def _read_sealed(file: Path, read: partial[None]) -> None:
 @contextmanager
 def seal_anew(file: Path) -> Iterator[None]:
     """Let the indexes of a folder have the checksum that the damaged file has, for the block."""
-    indexes = [file.parent / name for name in (INDEX, ABOUT) if name != file.name and (file.parent / name).exists()]
+    indexes = [
+        file.parent / name for name in (INDEX, ABOUT, PROGRESS) if name != file.name and (file.parent / name).exists()
+    ]
     before = {index: index.read_bytes() for index in indexes}
     try:
         for index in indexes:  # the index of the graph first: that of the model has its checksum
