@@ -413,7 +413,8 @@ def test_a_killed_run_goes_on_with_another_budget(tmp_path: Path, monkeypatch: p
         return sample_paths(lesson, o, walks)
 
     monkeypatch.setattr(fitting, "sample_paths", walk)
-    monkeypatch.setattr(fitting, "choose_walks_in_time", lambda lesson, o: 50_000)  # all that a small budget has time for
+    # All that a small budget has time for.
+    monkeypatch.setattr(fitting, "choose_walks_in_time", lambda lesson, o: 50_000)
     monkeypatch.setattr(Checkpoints, "due", lambda self: True)
     with monkeypatch.context() as dying:
         keep = Checkpoints.keep
