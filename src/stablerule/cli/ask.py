@@ -203,7 +203,7 @@ def _answer_query_file(
 def spell_query_count(count: int) -> str:
     """Say how many.
 
-    >>> counted_queries(1), counted_queries(1200)
+    >>> spell_query_count(1), spell_query_count(1200)
     ('1 query', '1,200 queries')
     """
     return "1 query" if count == 1 else f"{count:,} queries"

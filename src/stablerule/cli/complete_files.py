@@ -226,7 +226,7 @@ LITERAL = re.compile(
 def is_output_iri(name: str) -> bool:
     """Tell whether a name is an IRI.
 
-    >>> is_iri("https://example.org/New%20York"), is_iri("New York")
+    >>> is_output_iri("https://example.org/New%20York"), is_output_iri("New York")
     (True, False)
     """
     return IRI.match(name) is not None
@@ -235,7 +235,7 @@ def is_output_iri(name: str) -> bool:
 def spell_output_cell(name: str, names: Shortening, base: str) -> str:
     """Write an entity as N-Triples do; what is no IRI, blank node or literal stands percent-encoded under the base.
 
-    >>> spell("New York", Shortening({}), BASE), spell('"12"', Shortening({}), BASE)
+    >>> spell_output_cell("New York", Shortening({}), BASE), spell_output_cell('"12"', Shortening({}), BASE)
     ('<urn:stablerule:New%20York>', '"12"')
     """
     return name if BLANK_NODE.match(name) or LITERAL.match(name) else spell_output_iri(name, names, base)

@@ -133,7 +133,7 @@ def print_table(made: Table) -> None:
 def spell_byte_size(count: float) -> str:
     """Bytes as people say them.
 
-    >>> size(1_500_000)
+    >>> spell_byte_size(1_500_000)
     '1.5 MB'
     """
     for unit in ("bytes", "kB", "MB", "GB"):
@@ -167,7 +167,7 @@ def visible(text: str) -> str:
 def name_options_as_typed() -> Iterator[None]:
     """Name options as they are typed, in errors about the arguments of a function.
 
-    >>> with options_as_typed():
+    >>> with name_options_as_typed():
     ...     raise OptionError("Argument 'per_query' must be at least 1, got 0.")
     Traceback (most recent call last):
     ...

@@ -221,7 +221,7 @@ def measure_matrix_speed() -> float:
 def spell_duration(seconds: float) -> str:
     """Say how long something takes.
 
-    >>> duration(40), duration(600), duration(9000)
+    >>> spell_duration(40), spell_duration(600), spell_duration(9000)
     ('40 seconds', '10 minutes', '2.5 hours')
     """
     if seconds < 90:

@@ -100,25 +100,27 @@ def list_facts_along_path(body: Iterable[str], path: Iterable[str]) -> Iterator[
 def spell_facts_of_reason(facts: Iterable[Fact]) -> str:
     """Write facts as rules are written.
 
-    >>> say_facts([("Lyon", "city_in", "France"), ("Europe", "~in_continent", "France")])
+    >>> spell_facts_of_reason([("Lyon", "city_in", "France"), ("Europe", "~in_continent", "France")])
     "city_in('Lyon', 'France'), in_continent('France', 'Europe')"
     """
     return ", ".join(spell_atom(relation, quote_name(head), quote_name(tail)) for head, relation, tail in facts)
 
 
 def spell_reason_share(share: float) -> str:
-    """Round to whole percents, but never what there is to nothing.
+    """Round to whole percents, but never what there is to nothing, nor what is not certain to all.
 
-    >>> percent(0.5), percent(0.001), percent(0.0)
-    ('50%', '<1%', '0%')
+    >>> [spell_reason_share(share) for share in (0.5, 0.001, 0.0, 0.997, 1.0)]
+    ['50%', '<1%', '0%', '>99%', '100%']
     """
+    if 0.995 <= share < 1 - 1e-9:
+        return ">99%"
     return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
 def spell_score(score: float) -> str:
     """Round a score, but never what there is to nothing.
 
-    >>> number(0.51234), number(0.00001234), number(0.0)
+    >>> spell_score(0.51234), spell_score(0.00001234), spell_score(0.0)
     ('0.512', '1.2e-05', '0.000')
     """
     return f"{score:.1e}" if 0 < score < 0.0005 else f"{score:.3f}"

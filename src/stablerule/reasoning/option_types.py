@@ -19,9 +19,9 @@ def check_option_types(owner: type, values: dict[str, Any]) -> dict[str, Any]:
 
     >>> class Learner:
     ...     def __init__(self, *, steps: int | None = None, decay: bool = True) -> None: ...
-    >>> check_types(Learner, {"steps": 1e3, "decay": False})
+    >>> check_option_types(Learner, {"steps": 1e3, "decay": False})
     {'steps': 1000, 'decay': False}
-    >>> check_types(Learner, {"decay": "no"})
+    >>> check_option_types(Learner, {"decay": "no"})
     Traceback (most recent call last):
     ...
     stablerule.errors.OptionError: Argument 'decay' of Learner must be True or False, got 'no'.
