@@ -9,6 +9,7 @@ import tarfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -178,10 +179,14 @@ def test_a_cache_that_can_not_be_written(server: str, monkeypatch: pytest.Monkey
     (tmp_path / "cache").unlink()
     (tmp_path / "cache").mkdir()
 
-    def denied(**_: object) -> None:
-        raise PermissionError(13, "Permission denied")
+    made = Path.mkdir
 
-    monkeypatch.setattr("tempfile.mkdtemp", denied)
+    def denied(folder: Path, *words: Any, **options: Any) -> None:
+        if folder.name.startswith("."):  # a hidden one, to write into
+            raise PermissionError(13, "Permission denied")
+        made(folder, *words, **options)
+
+    monkeypatch.setattr(Path, "mkdir", denied)
     with pytest.raises(FetchError, match=r"can't be written: Permission denied. Put tiny.tar.xz"):
         load("tiny")
 

@@ -275,7 +275,7 @@ def test_only_a_dataset_can_be_evaluated_on(given: Any, said: str) -> None:
 
 def test_an_empty_split_is_refused() -> None:
     dataset = dataset_of(3, 1, train=[[0, 0, 1]], test=[[1, 0, 2]])
-    with pytest.raises(InputError, match="'made' has nothing in valid"):
+    with pytest.raises(InputError, match="'made' has no facts in valid to evaluate on"):
         evaluate(Remembers(), dataset, split="valid")
 
 

@@ -93,7 +93,7 @@ def test_the_same_seed_chooses_the_same(world: Dataset, model: Tabular) -> None:
 
 @pytest.mark.slow
 def test_without_valid_training_facts_choose(world: Dataset) -> None:
-    model = learner().fit(world.graph)
+    model = learner().fit(world.graph, refit=False)
     choice = choice_of(model)
     assert choice.chosen_on == "training facts, each hidden in turn"
     assert {way["name"] for way in choice.tried} == set(AGGREGATIONS)

@@ -100,7 +100,8 @@ def test_a_model_without_its_graph_needs_one(model: StableRule, tmp_path: Path) 
     query = WORLD.frame("test").row(0)[:2]
     with pytest.raises(InputError, match=r"saved without its graph: it learned from 'households' .* 'facts.tsv'"):
         next(loaded.answer([query]))
-    assert next(loaded.answer([query], graph=WORLD.graph)) == next(model.answer([query]))
+    ours, theirs = (next(m.answer([query], graph=WORLD.graph)) for m in (model, loaded))
+    assert [(one.entity, one.score) for one in theirs] == [(one.entity, one.score) for one in ours]
     loaded.save(tmp_path / "again")
     assert not (tmp_path / "again" / "graph.json").exists()
 

@@ -398,7 +398,7 @@ def test_content_says_whose_lines_they_are(name: str, tmp_path: Path) -> None:
             '{"format": 1, "rules": [{"head_relation": "r", "body": []}]}',
             "a.json: row 1 is no rule. Argument",
         ),
-        ("a.parquet", "not parquet at all", "a.parquet: not a Parquet file, or a damaged one"),
+        ("a.parquet", "not parquet at all", "a.parquet: a damaged Parquet file ("),
         (
             "a.json.gz",
             gzip.compress(b'{"format": 1, "rules": []}', mtime=0)[:-9],

@@ -149,6 +149,6 @@ def test_a_tag_is_made_on_request_when_all_else_is_done(
 
 
 def test_the_steps_of_the_demo_are_read_from_it(script: Any) -> None:
-    commands = script.read_demo()
+    commands = [step for step in script.read_demo() if not callable(step)]
     assert {command[0] for command in commands} == {"stablerule"}
     assert any(command[1] == "learn" for command in commands)

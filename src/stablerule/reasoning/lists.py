@@ -28,7 +28,7 @@ class Answers(list[Answer]):
     """The answers to a query (head, relation), the best first.
 
     >>> Answers([Answer("France", 0.75)], ("Lyon", "city_in")).to_frame().rows()
-    [('Lyon', 'city_in', 1, 'France', 0.75, None)]
+    [('Lyon', 'city_in', 1, 'France', 0.75, None, None)]
     """
 
     def __init__(self, answers: Iterable[Answer] = (), query: tuple[str, str] = ("", "")) -> None:
@@ -36,7 +36,7 @@ class Answers(list[Answer]):
         self.query = query
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a row for each answer: head, relation, rank, entity, score, and the best rule if it was asked for."""
+        """Return a row for each answer, with its query and rank, and the best rule if it was asked for."""
         head, relation = self.query
         rules = [str(answer.reasons[0].rule.rule) if answer.reasons else None for answer in self]
         columns = {

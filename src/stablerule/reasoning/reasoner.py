@@ -261,7 +261,7 @@ class Reasoner(ABC):
     def _known_on(self, graph: Graph) -> Graph:
         """Return the facts that are no news on a graph."""
         own = self.dataset_
-        return own.known if own is not None and graph is own.graph else graph
+        return own.known if own is not None and graph.sha256 == own.graph.sha256 else graph
 
     @property
     def rules(self) -> RuleSet:
