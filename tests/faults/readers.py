@@ -19,7 +19,7 @@ from stablerule.cli.complete_files import IDENTITY, Parts
 from stablerule.cli.queries import read_queries
 from stablerule.datasets import households
 from stablerule.errors import StableRuleError
-from stablerule.io import find_splits
+from stablerule.io import find_split_files
 from stablerule.rules import read_rules, write_rules
 from stablerule.rules.formats import FormatName
 from stablerule.shifts import read_query_set
@@ -89,7 +89,7 @@ def _read_and_look(path: Path) -> None:
 
 def _read_manifest(folder: Path) -> None:
     check_split_place(folder, overwrite=True)
-    find_splits(folder)
+    find_split_files(folder)
 
 
 def _look_at(dataset: Dataset) -> None:

@@ -137,14 +137,14 @@ def _collect_ranked_answers(
         explain=explain,
         most_reasons=1,
     )
-    answers = _with_probabilities(opened, about, next(found))
+    answers = _add_probabilities_to_ranked(opened, about, next(found))
     return [
         RankedAnswer(rank, answer, opened.split_with(*about, words.entity_id(answer.entity)))
         for rank, answer in enumerate(answers, 1)
     ]
 
 
-def _with_probabilities(opened: ModelOnGraph, about: tuple[int, int], answers: list[Answer]) -> list[Answer]:
+def _add_probabilities_to_ranked(opened: ModelOnGraph, about: tuple[int, int], answers: list[Answer]) -> list[Answer]:
     """Read them again: here the facts of all splits are known, so that a head may be known to have its value."""
     calibration, words = opened.model.calibration_for(opened.graph), opened.graph.vocabulary
     if isinstance(calibration, str):

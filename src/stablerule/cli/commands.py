@@ -16,35 +16,39 @@ class Place(NamedTuple):
     about: str
 
 
-def _place(where: str, about: str) -> Place:
+def _place_command(where: str, about: str) -> Place:
     return Place(f"stablerule.cli.{where}", about)
 
 
 # A name with a dot is a command of a group: "data.check" is `stablerule data check`.
 COMMANDS: dict[str, Place] = {
-    "learn": _place("learn:learn", "Train a model and save it to a folder."),
-    "rules": _place("rules:rules", "Print rules, the best first."),
-    "evaluate": _place("evaluate:evaluate", "Evaluate a model: filtered ranks of the test answers, both directions."),
-    "split": _place("split:split", "Re-split a dataset and report what changed."),
-    "shift": _place("shift:shift", "Check whether a model will hold up on your queries."),
-    "ask": _place(
+    "learn": _place_command("learn:learn", "Train a model and save it to a folder."),
+    "rules": _place_command("rules:rules", "Print rules, the best first."),
+    "evaluate": _place_command(
+        "evaluate:evaluate", "Evaluate a model: filtered ranks of the test answers, both directions."
+    ),
+    "split": _place_command("split:split", "Re-split a dataset and report what changed."),
+    "shift": _place_command("shift:shift", "Check whether a model will hold up on your queries."),
+    "ask": _place_command(
         "ask:ask",
         "Answer (HEAD, RELATION, ?), the best answer first; or all queries of a file, as a table with tabs.",
     ),
-    "explain": _place(
+    "explain": _place_command(
         "explain:explain", "Say which rules lead to an answer, by which facts; or why it is not the first, or none."
     ),
-    "complete": _place(
+    "complete": _place_command(
         "complete:complete",
         "Find the facts that the model concludes and no file has, each with its best rule and a path if it has rules.",
     ),
-    "data.list": _place("data:list_datasets", "List the known graphs."),
-    "data.get": _place("data:get", "Get a known graph: from STABLERULE_DATA, from the cache, or from the network."),
-    "data.check": _place(
+    "data.list": _place_command("data:list_datasets", "List the known graphs."),
+    "data.get": _place_command(
+        "data:get", "Get a known graph: from STABLERULE_DATA, from the cache, or from the network."
+    ),
+    "data.check": _place_command(
         "data:check", "Look for what spoils results. Exit code 1 when something makes a test result wrong."
     ),
-    "data.stats": _place("data:stats", "Count facts, degrees and relations, and tell how far rules can reach."),
-    "data.convert": _place(
+    "data.stats": _place_command("data:stats", "Count facts, degrees and relations, and tell how far rules can reach."),
+    "data.convert": _place_command(
         "data:convert", "Write data in another format, and split a single file into train, valid and test."
     ),
 }

@@ -38,8 +38,8 @@ from stablerule.reasoning.completing import (
     NewFact,
     TrueFacts,
     keep_best_new_facts,
-    name_facts,
-    written,
+    list_written_facts,
+    name_new_facts,
 )
 from stablerule.reasoning.model_folder import NETWORK, RULES
 from stablerule.reasoning.wanted import Wanted
@@ -125,7 +125,7 @@ def complete(
     with claim_output(output):
         parts.begin(_identify_completion_run(model, opened, completion), resume=resume)
         try:
-            _complete_relations_asked(completion, parts)
+            _run_complete_command(completion, parts)
         except KeyboardInterrupt:
             print_message(f"What was found is kept in {plain(str(parts.folder))}: go on with --resume.")
             raise
@@ -134,13 +134,13 @@ def complete(
         )
         parts.remove()
     for fact in summary.best:
-        _print_fact(fact)
+        _print_new_fact(fact)
     print_message(f"{spell_count(summary.size, 'new fact')}. Saved to {plain(str(output))}")
     if summary.expected is not None:
-        print_message(_spell_expected(summary.expected, summary.size, wanted.missing))
+        print_message(_spell_expected_line(summary.expected, summary.size, wanted.missing))
 
 
-def _complete_relations_asked(completion: Completion, parts: Parts) -> None:
+def _run_complete_command(completion: Completion, parts: Parts) -> None:
     asked = {relation: completion.asked(relation) for relation in completion.relations}
     sizes = {relation: len(one.heads) for relation, one in asked.items()}
     _print_who_is_not_asked([one for one in asked.values() if one.one_valued])
@@ -186,15 +186,15 @@ def _write_completed_facts(completion: Completion, parts: Parts, output: Path, w
             counts.append(len(part))
             true_facts.add(part)
             best = keep_best_new_facts(pl.concat([best, part]), SHOWN)
-            yield written(part)
+            yield list_written_facts(part)
         counts.append(len(kept))
         true_facts.add(kept)
         best = keep_best_new_facts(pl.concat([best, kept]), SHOWN)
-        yield written(kept)
+        yield list_written_facts(kept)
 
     with write_beside(output) as temporary:
         write(frames(), temporary, output)
-    return Summary(sum(counts), list(name_facts(best)), true_facts.expected)
+    return Summary(sum(counts), list(name_new_facts(best)), true_facts.expected)
 
 
 def _print_who_is_not_asked(one_valued: list[Asked]) -> None:
@@ -206,7 +206,7 @@ def _print_who_is_not_asked(one_valued: list[Asked]) -> None:
         )
 
 
-def _print_fact(fact: NewFact) -> None:
+def _print_new_fact(fact: NewFact) -> None:
     """Print a fact and its number, and below it the rule and the path, if there are any."""
     figure = spell_score(fact.score) if fact.probability is None else spell_reason_share(fact.probability)
     typer.echo(f"{figure:>6}  {visible(f'{fact.head}  {fact.relation}  {fact.tail}')}")
@@ -215,10 +215,10 @@ def _print_fact(fact: NewFact) -> None:
         print_atoms(f"        {STEP.join(fact.path)}")
 
 
-def _spell_expected(expected: Expected, count: int, missing: float) -> str:
+def _spell_expected_line(expected: Expected, count: int, missing: float) -> str:
     """Say how many facts are expected to be true.
 
-    >>> print(_spell_expected(Expected(812.3, 780.2, 840.9, 1000), 1200, 0.1))
+    >>> print(_spell_expected_line(Expected(812.3, 780.2, 840.9, 1000), 1200, 0.1))
     About 812 (780 to 841) of the 1,000 with a probability are expected to be true, if the graph lacks 10% of the facts.
     """
     of = f"{expected.of:,}" if expected.of == count else f"the {expected.of:,} with a probability"

@@ -125,7 +125,7 @@ def _print_finding(finding: Finding) -> None:
     print_line(f"  what to do:  {plain(finding.advice)}")
 
 
-def _some_names(names: list[str]) -> str:
+def _spell_some_names(names: list[str]) -> str:
     """Count the names, and list the first of them."""
     more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
     return plain(f"{len(names):,}: {', '.join(names[:MOST_NAMES])}{more}")
@@ -154,7 +154,7 @@ def _print_description(description: Description) -> None:
         rows.add_row(f"{reach.split} pairs linked", f"{within} steps")
     for kind, names in vars(description.kinds).items():
         if names:
-            rows.add_row(f"{kind.replace('_', '-')} relations", _some_names(names))
+            rows.add_row(f"{kind.replace('_', '-')} relations", _spell_some_names(names))
     rows.add_row("memory of the graph", spell_byte_size(description.graph_bytes))
     print_line(f"[bold]{plain(description.name)}[/bold]")
     console.print(rows)

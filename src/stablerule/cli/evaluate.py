@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stablerule.cli.grouping import HELP, print_group_shift, read_groups_option
-from stablerule.cli.model_graph import own_dataset
+from stablerule.cli.model_graph import open_dataset_of_model_argument
 from stablerule.cli.output import (
     STDOUT,
     check_output_option,
@@ -72,7 +72,7 @@ def evaluate(
         check_output_option(json, "--json")
     judged = load_model(model)
     if dataset is None:
-        dataset = own_dataset(judged, model)
+        dataset = open_dataset_of_model_argument(judged, model)
         _check_own_split(dataset, split, model)
     _note_other_data(judged, dataset)
     asked = dataset.split(split)

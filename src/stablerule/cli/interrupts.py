@@ -14,12 +14,12 @@ def end_at_once() -> None:
     A process that ignores Ctrl-C, as those in the background of a shell do, goes on to ignore it.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _end)
+        signal.signal(signal.SIGINT, _end_interrupted_command)
 
 
 def interrupt_work() -> None:
     """From now on Ctrl-C raises KeyboardInterrupt, so that the work can keep what it has and clean up."""
-    if signal.getsignal(signal.SIGINT) is _end:
+    if signal.getsignal(signal.SIGINT) is _end_interrupted_command:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -32,7 +32,7 @@ def is_interrupt(error: BaseException | None) -> bool:
     return False
 
 
-def _end(signal_number: int, frame: FrameType | None) -> None:
+def _end_interrupted_command(signal_number: int, frame: FrameType | None) -> None:
     sys.stderr.write("Interrupted.\n")
     sys.stderr.flush()
     os._exit(INTERRUPTED)

@@ -106,7 +106,7 @@ def learn(
     began = time.perf_counter()
     with claim_output(output):
         _fit_with_checkpoint_option(model, dataset, taught, output, minutes, resume=resume, refit=not no_refit)
-        _save(model, dataset, output, overwrite=overwrite, graph=not no_graph)
+        _save_to_output_option(model, dataset, output, overwrite=overwrite, graph=not no_graph)
         goes_on = isinstance(model, StableRule) and _can_be_resumed(model)
         if not goes_on:
             _remove_checkpoint_folder(_name_checkpoint_folder(output))
@@ -216,7 +216,7 @@ def _fit_with_checkpoint_option(
         raise
 
 
-def _save(model: Reasoner, dataset: Dataset, output: Path, *, overwrite: bool, graph: bool) -> None:
+def _save_to_output_option(model: Reasoner, dataset: Dataset, output: Path, *, overwrite: bool, graph: bool) -> None:
     """Save a model; where another has appeared while this one learned, it is saved beside it, and that is an error."""
 
     def save(place: Path, *, overwrite: bool) -> None:

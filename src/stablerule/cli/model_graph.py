@@ -73,7 +73,7 @@ def open_model_argument(folder: Path, graph: str | None) -> ModelOnGraph:
     """Load a model with a graph: the one in its folder, or the one that the user names."""
     model = load_model(folder)
     if graph is None:
-        return ModelOnGraph(model, own_dataset(model, folder))
+        return ModelOnGraph(model, open_dataset_of_model_argument(model, folder))
     mark = model.data_
     found = ModelOnGraph(model, open_as_learned(mark, graph))
     if mark.sha256 != found.graph.sha256:
@@ -84,7 +84,7 @@ def open_model_argument(folder: Path, graph: str | None) -> ModelOnGraph:
     return found
 
 
-def own_dataset(model: Reasoner, folder: Path) -> Dataset:
+def open_dataset_of_model_argument(model: Reasoner, folder: Path) -> Dataset:
     """Return the dataset in a model's folder. Where else it may be is only said: no path of a folder is opened."""
     if model.dataset_ is not None:
         return model.dataset_

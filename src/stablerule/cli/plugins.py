@@ -39,7 +39,7 @@ class PluginGroup(TyperGroup):
         for whole, (where, about) in COMMANDS.items():
             place, _, name = whole.rpartition(".")
             if place == self._place.rstrip("."):
-                self.commands[name] = NotImported(name, about, partial(_load, where, name))
+                self.commands[name] = NotImported(name, about, partial(_load_command_module, where, name))
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Name the library's own commands, then the others."""
@@ -81,7 +81,7 @@ class PluginGroup(TyperGroup):
         return self._brought
 
 
-def _load(where: str, name: str) -> Any:
+def _load_command_module(where: str, name: str) -> Any:
     module, _, function = where.partition(":")
     return make_plugin_command(getattr(import_module(module), function), name)
 

@@ -57,12 +57,12 @@ def rules(
     min_confidence: Annotated[float | None, typer.Option(help="Only rules with this confidence.")] = None,
 ) -> None:
     """Print rules, the best first."""
-    _check_choice("--format", format, PRINTABLE)
-    _check_choice("--sort", sort, SORTS)
-    _check_choice("--kind", kind, KINDS)
-    _check_least("--top", top, 0)
-    _check_least("--per-relation", per_relation, 0)
-    _check_least("--max-length", max_length, 1)
+    _check_choice_option("--format", format, PRINTABLE)
+    _check_choice_option("--sort", sort, SORTS)
+    _check_choice_option("--kind", kind, KINDS)
+    _check_least_option("--top", top, 0)
+    _check_least_option("--per-relation", per_relation, 0)
+    _check_least_option("--max-length", max_length, 1)
     found, for_people = _open_rules_argument(model), format == "text"
     by = _choose_sort_option(found, sort)
     _check_relation_option(found, relation, model)
@@ -72,7 +72,7 @@ def rules(
     asked = found.filter(
         head_relation=relation, max_length=max_length, min_support=min_support, min_confidence=min_confidence
     )
-    chosen = _with_support(asked) if for_people and min_support is None else asked
+    chosen = _keep_min_support_option(asked) if for_people and min_support is None else asked
     if per_relation is None and for_people and relation is None and sort is None:
         chosen, per_relation = chosen.drop_twins(), A_FEW
     if per_relation:
@@ -86,26 +86,26 @@ def rules(
     if not len(shown):
         print_message(f"No rules as asked for, of {spell_count(len(found), 'rule')}.")
     elif len(shown) < len(asked):
-        print_message(_say_how_to_see_more(shown, chosen, asked))
+        print_message(_print_how_to_see_more_rules(shown, chosen, asked))
 
 
-def _check_choice(option: str, given: str | None, choices: tuple[str, ...]) -> None:
+def _check_choice_option(option: str, given: str | None, choices: tuple[str, ...]) -> None:
     if given is not None and given not in choices:
         raise OptionError(f"{option} must be one of {', '.join(choices)}, got {given!r}.")
 
 
-def _check_least(option: str, given: int | None, least: int) -> None:
+def _check_least_option(option: str, given: int | None, least: int) -> None:
     if given is not None and given < least:
         raise OptionError(f"{option} must be {least} or more, got {given}.")
 
 
-def _with_support(found: RuleSet) -> RuleSet:
+def _keep_min_support_option(found: RuleSet) -> RuleSet:
     """Leave out what was right a few times only, unless that is all there is, or the rules do not say."""
     enough = found.filter(min_support=ENOUGH_SUPPORT)
     return enough if len(enough) else found
 
 
-def _say_how_to_see_more(shown: RuleSet, chosen: RuleSet, asked: RuleSet) -> str:
+def _print_how_to_see_more_rules(shown: RuleSet, chosen: RuleSet, asked: RuleSet) -> str:
     limits = ["--top 0"] if len(shown) < len(chosen) else []
     limits += ["--per-relation 0 --min-support 0"] if len(chosen) < len(asked) else []
     return f"{len(shown):,} of {len(asked):,} rules; {' '.join(limits)} prints all."

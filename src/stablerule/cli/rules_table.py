@@ -33,22 +33,22 @@ def print_rules_table(rules: RuleSet, by: str) -> None:
     rows = [[spell_rule_cell(one, name) for name in names] for one in rules]
     widths = [max(map(cell_len, column)) for column in zip(titles, *rows, strict=True)]
     room = max(NARROWEST, console.width - sum(widths) - 2 * len(widths))
-    typer.echo(_join_cells([*titles, "rule"], widths))
+    typer.echo(_join_printed_cells([*titles, "rule"], widths))
     for one, cells in zip(rules, rows, strict=True):
         first, *more = wrap_rule(one.rule, room)
-        typer.echo(_join_cells([*cells, first], widths))
+        typer.echo(_join_printed_cells([*cells, first], widths))
         for line in more:
             typer.echo(" " * (sum(widths) + 2 * len(widths)) + line)
-    for text in explain_numbers(rules):
+    for text in print_note_on_numbers(rules):
         note(text)
 
 
-def _join_cells(cells: list[str], widths: list[int]) -> str:
+def _join_printed_cells(cells: list[str], widths: list[int]) -> str:
     *numbers, text = cells
     return "  ".join([*(cell.rjust(width) for cell, width in zip(numbers, widths, strict=True)), text])
 
 
-def explain_numbers(rules: RuleSet) -> Iterator[str]:
+def print_note_on_numbers(rules: RuleSet) -> Iterator[str]:
     """Say what ~ means, and why a confidence can be low though the rule is right."""
     if any(one.is_estimate for one in rules):
         yield "~ is an estimate from some entities X; --format json has its 95% interval."

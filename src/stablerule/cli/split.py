@@ -105,7 +105,7 @@ def split(
         "seed": seed,
     }
     options = {name: value for name, value in given.items() if value is not None}
-    _refuse_options_of_others(kind, options)
+    _refuse_options_of_other_splits(kind, options)
     _check_missing_options(kind, options)
     check_split_place(output, overwrite=overwrite)
     with name_options_as_typed():
@@ -122,7 +122,7 @@ def _parse_number_option(text: str) -> tuple[float, ...]:
         raise OptionError(f"--shares must be three numbers such as 0.8,0.1,0.1, got {text!r}.") from error
 
 
-def _refuse_options_of_others(kind: str, options: Mapping[str, Any]) -> None:
+def _refuse_options_of_other_splits(kind: str, options: Mapping[str, Any]) -> None:
     for name in options:
         takers = [other for other, make in KINDS.items() if name in inspect.signature(make).parameters]
         if kind not in takers:

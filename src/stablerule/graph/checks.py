@@ -71,7 +71,7 @@ def _check_facts_in_two_splits(dataset: Dataset) -> Iterator[Finding]:
             "serious",
             len(found),
             f"{spell_count(len(found), 'fact')} of valid or test in another split as well",
-            _spell_first_fact(dataset, found),
+            _spell_first_fact_of_graph(dataset, found),
             "Remove them from all splits but one: a model that has seen the answer is not tested.",
         )
 
@@ -128,7 +128,7 @@ def _check_repeated_facts(dataset: Dataset) -> Iterator[Finding]:
                 "warning",
                 len(triples) - len(distinct),
                 f"{spell_count(len(triples) - len(distinct), 'repeated fact')} in {name}",
-                _spell_first_fact(dataset, Triples(rows[counts > 1])),
+                _spell_first_fact_of_graph(dataset, Triples(rows[counts > 1])),
                 "Nothing in train: they count once. In valid and test they count twice in every mean: remove them.",
             )
 
@@ -174,7 +174,7 @@ def _check_self_loops(dataset: Dataset) -> Iterator[Finding]:
             "note",
             len(loops),
             f"{spell_count(len(loops), 'fact')} from an entity to itself",
-            _spell_first_fact(dataset, loops),
+            _spell_first_fact_of_graph(dataset, loops),
             "No path with distinct entities leads there: rules don't predict them. Remove them if they mean nothing.",
         )
 
@@ -233,7 +233,7 @@ def _check_unrelated_roles(dataset: Dataset) -> Iterator[Finding]:
         )
 
 
-def _spell_first_fact(dataset: Dataset, triples: Triples) -> str:
+def _spell_first_fact_of_graph(dataset: Dataset, triples: Triples) -> str:
     head, relation, tail = dataset.vocabulary.decode(triples.take(np.array([0]))).row(0)[:3]
     return f"{head} {relation} {tail}"
 

@@ -157,7 +157,7 @@ class Graph:
     def steps(self) -> Steps:
         """Where each relation leads from each entity."""
         heads = np.repeat(np.arange(self.n_entities, dtype=np.int32), self.degrees)
-        steps = build_graph_steps(heads, self.edge_relations, self.edge_tails, self.n_entities, 2 * self.n_relations)
+        steps = build_graph_bitmaps(heads, self.edge_relations, self.edge_tails, self.n_entities, 2 * self.n_relations)
         return Steps(*(read_only(array) for array in steps))
 
     @cached_property
@@ -273,7 +273,7 @@ class Steps(NamedTuple):
     step_tails: Ids
 
 
-def build_graph_steps(heads: Ids, relations: Ids, tails: Ids, entities: int, n_relations: int) -> Steps:
+def build_graph_bitmaps(heads: Ids, relations: Ids, tails: Ids, entities: int, n_relations: int) -> Steps:
     """Build from all edges, inverses included, sorted by (head, relation, tail)."""
     order = np.argsort(relations, kind="stable")  # now by relation, head, tail
     heads, relations = heads[order], relations[order]

@@ -70,14 +70,14 @@ def find_unrelated_roles(graph: Graph) -> Unrelated:
     common = np.flatnonzero(np.asarray(has_role.sum(axis=0)).ravel() >= FEWEST)
     has_kind, kinds = has_role[:, common], np.arange(len(common))
     while True:
-        merged = _merge_kinds(has_kind)
+        merged = _merge_kinds_of_entities(has_kind)
         if merged.max(initial=-1) + 1 == has_kind.shape[1]:
             break
         kinds = merged[kinds]
         into = sparse.csr_array((np.ones(len(merged), np.int64), (np.arange(len(merged)), merged)))
         has_kind = (has_kind @ into).tocsr()
         has_kind.data[:] = 1
-    apart = _tell_apart(has_kind)
+    apart = _tell_roles_apart(has_kind)
     # Of each entity, the couples of its kinds that share next to nothing.
     counts = np.asarray((has_kind @ apart).multiply(has_kind).sum(axis=1)).ravel()
     several = np.flatnonzero(counts > 0)
@@ -86,7 +86,7 @@ def find_unrelated_roles(graph: Graph) -> Unrelated:
     return Unrelated(several[np.argsort(-counts[several], kind="stable")].astype(np.int32), of_role, has_role)
 
 
-def _merge_kinds(has_kind: Any) -> NDArray[np.int64]:
+def _merge_kinds_of_entities(has_kind: Any) -> NDArray[np.int64]:
     """Return the number of the new kind of each (k,): those that share more than a tenth of the smaller are one."""
     from scipy.sparse import csr_array  # noqa: PLC0415
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
@@ -101,7 +101,7 @@ def _merge_kinds(has_kind: Any) -> NDArray[np.int64]:
     return merged
 
 
-def _tell_apart(has_kind: Any) -> Any:
+def _tell_roles_apart(has_kind: Any) -> Any:
     """Return (k, k), 1 where two kinds share some entities, by accident."""
     from scipy.sparse import csr_array  # noqa: PLC0415
 

@@ -3,13 +3,13 @@
 from stablerule.io.atomic import write_beside
 from stablerule.io.folders import check_output_folder, folder_beside
 from stablerule.io.options import ReadOptions
-from stablerule.io.reading import find_splits, open_graph, read_dataset
+from stablerule.io.reading import find_split_files, open_graph, read_dataset
 from stablerule.io.writing import save_graph, to_pandas, write_dataset, write_triples
 
 __all__ = [
     "ReadOptions",
     "check_output_folder",
-    "find_splits",
+    "find_split_files",
     "folder_beside",
     "open_graph",
     "read_dataset",

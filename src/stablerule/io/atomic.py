@@ -46,7 +46,7 @@ def write_beside(path: Path, *, durable: bool = True) -> Iterator[Path]:
             raise WriteError(f"{path}: can't be written: the file is protected against writing.")
         with make_temporary_file(place) as temporary:
             yield temporary
-            _give_rights(temporary, place)
+            _copy_file_rights(temporary, place)
             if durable:
                 flush_to_disk(temporary)
             os.replace(temporary, place)
@@ -67,7 +67,7 @@ def resolve_place(path: Path) -> Path:
     return place
 
 
-def _give_rights(temporary: Path, place: Path) -> None:
+def _copy_file_rights(temporary: Path, place: Path) -> None:
     """A replaced file keeps its rights and, where we may, its owner; a new one has those of any other new file."""
     try:
         before = place.stat()

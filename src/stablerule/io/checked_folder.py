@@ -134,10 +134,10 @@ class CheckedFolder:
 
 def sum_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """Return the checksums of files by name."""
-    return {name: _sum_file(folder / name) for name in sorted(names)}
+    return {name: _sum_checked_file(folder / name) for name in sorted(names)}
 
 
-def _sum_file(path: Path) -> str:
+def _sum_checked_file(path: Path) -> str:
     found = 0
     with path.open("rb") as stream:
         while block := stream.read(BLOCK):
@@ -195,7 +195,7 @@ def make_record(kind: type[T], value: Any, path: Path) -> T:
     stablerule.errors.ReadError: p.json: field 'tags[1]' must be text, found 2.
     """
     try:
-        made: T = _read(kind, value)
+        made: T = _read_checked_bytes(kind, value)
     except _Wrong as wrong:
         where = f"field {wrong.field!r}" if wrong.field else "it"
         raise ReadError(f"{where} {wrong.problem}.", path=path) from wrong
@@ -208,44 +208,46 @@ def _parse_whole_number(digits: str) -> int:
     return int(digits)
 
 
-def _read(kind: Any, value: Any) -> Any:
+def _read_checked_bytes(kind: Any, value: Any) -> Any:
     """Return the value in its declared type."""
     origin, arguments = get_origin(kind), get_args(kind)
     match origin:
         case _ if kind is Any:
-            made = _check_plain(value)
+            made = _check_plain_json(value)
         case _ if is_dataclass(kind):
-            made = _read_dataclass(kind, value)
+            made = _read_json_dataclass(kind, value)
         case _ if origin in (Union, UnionType):
-            made = _read_one_of(arguments, value)
+            made = _read_json_union(arguments, value)
         case _ if origin in (list, tuple):
-            made = origin(_read_part(arguments[0], one, f"[{n}]") for n, one in enumerate(_of_type(list, value)))
+            made = origin(
+                _read_json_part(arguments[0], one, f"[{n}]") for n, one in enumerate(_check_json_type(list, value))
+            )
         case _ if origin in (dict, Mapping):
-            entries = _of_type(dict, value).items()
-            made = {_read_part(str, name, name): _read_part(arguments[1], one, name) for name, one in entries}
+            entries = _check_json_type(dict, value).items()
+            made = {_read_json_part(str, name, name): _read_json_part(arguments[1], one, name) for name, one in entries}
         case _ if origin is Literal:
             if not isinstance(value, str | int | None) or value not in arguments:
-                raise _expected(f"one of {', '.join(map(repr, arguments))}", value)
+                raise _name_expected_json(f"one of {', '.join(map(repr, arguments))}", value)
             made = value
         case _:
-            made = _read_simple(kind, value)
+            made = _read_json_scalar(kind, value)
     return made
 
 
-def _of_type(kind: type[list[Any] | dict[str, Any]], value: Any) -> Any:
+def _check_json_type(kind: type[list[Any] | dict[str, Any]], value: Any) -> Any:
     if not isinstance(value, kind):
-        raise _expected(TYPES[kind], value)
+        raise _name_expected_json(TYPES[kind], value)
     return value
 
 
-def _read_part(kind: Any, value: Any, part: str) -> Any:
+def _read_json_part(kind: Any, value: Any, part: str) -> Any:
     try:
-        return _read(kind, value)
+        return _read_checked_bytes(kind, value)
     except _Wrong as wrong:
         raise wrong.within(part) from wrong
 
 
-def _read_simple(kind: type, value: Any) -> Any:
+def _read_json_scalar(kind: type, value: Any) -> Any:
     match kind, value:
         case _ if kind is NoneType and value is None:
             return None
@@ -255,36 +257,36 @@ def _read_simple(kind: type, value: Any) -> Any:
             return value
         case _ if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
-        case _ if kind is str and isinstance(value, str) and _is_unicode(value):
+        case _ if kind is str and isinstance(value, str) and _is_unicode_json(value):
             return value
     names = {NoneType: "null", bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-    raise _expected(names[kind], value)
+    raise _name_expected_json(names[kind], value)
 
 
-def _read_one_of(kinds: tuple[Any, ...], value: Any) -> Any:
+def _read_json_union(kinds: tuple[Any, ...], value: Any) -> Any:
     """Read a value that may be of several types; of several dataclasses, the first whose fields are all there."""
     if value is None and NoneType in kinds:
         return None
     records = [kind for kind in kinds if is_dataclass(kind)]
     if isinstance(value, dict) and records:
-        fitting = [kind for kind in records if _needed(kind) <= set(value)]
-        return _read((fitting or records)[0], value)
+        fitting = [kind for kind in records if _list_needed_json_fields(kind) <= set(value)]
+        return _read_checked_bytes((fitting or records)[0], value)
     wrong: _Wrong | None = None
     for kind in kinds:
         try:
-            return _read(kind, value)
+            return _read_checked_bytes(kind, value)
         except _Wrong as error:
             wrong = error if wrong is None or error.field else wrong
     assert wrong is not None  # noqa: S101  # a union has members
     raise wrong
 
 
-def _read_dataclass(kind: Any, value: Any) -> Any:
-    missing = sorted(_needed(kind) - set(_of_type(dict, value)))
+def _read_json_dataclass(kind: Any, value: Any) -> Any:
+    missing = sorted(_list_needed_json_fields(kind) - set(_check_json_type(dict, value)))
     if missing:
         raise _Wrong("is missing", missing[0])
-    hints = _hints(kind)
-    given = {f.name: _read_part(hints[f.name], value[f.name], f.name) for f in fields(kind) if f.name in value}
+    hints = _list_json_fields(kind)
+    given = {f.name: _read_json_part(hints[f.name], value[f.name], f.name) for f in fields(kind) if f.name in value}
     try:
         return kind(**given)
     except InputError as error:
@@ -292,32 +294,32 @@ def _read_dataclass(kind: Any, value: Any) -> Any:
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def _list_json_fields(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def _needed(kind: Any) -> set[str]:
+def _list_needed_json_fields(kind: Any) -> set[str]:
     return {f.name for f in fields(kind) if f.init and f.default is MISSING and f.default_factory is MISSING}
 
 
-def _check_plain(value: Any, depth: int = 0) -> Any:
+def _check_plain_json(value: Any, depth: int = 0) -> Any:
     """Return a value whose types nobody declares; it must not be nested so deep that others stumble over it."""
     if depth > DEEPEST:
         raise _Wrong("is nested too deep")
     match value:
         case dict():
             for name, one in value.items():
-                _read_simple(str, name)
-                _check_plain(one, depth + 1)
+                _read_json_scalar(str, name)
+                _check_plain_json(one, depth + 1)
         case list():
             for one in value:
-                _check_plain(one, depth + 1)
+                _check_plain_json(one, depth + 1)
         case str():
-            _read_simple(str, value)
+            _read_json_scalar(str, value)
     return value
 
 
-def _is_unicode(text: str) -> bool:
+def _is_unicode_json(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:  # half of a surrogate pair
@@ -325,6 +327,6 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _expected(what: str, value: Any) -> _Wrong:
+def _name_expected_json(what: str, value: Any) -> _Wrong:
     found = TYPES.get(type(value)) or json.dumps(value)
     return _Wrong(f"must be {what}, found {found[:SHOWN]}{'...' if len(found) > SHOWN else ''}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import polars as pl
 
 from stablerule.errors import ReadError, closest
-from stablerule.io.headers import Header, judge_first_line, read_header_words
+from stablerule.io.headers import Header, judge_header_line, read_header_words
 from stablerule.io.options import TRIPLE, ReadOptions, spell_read_option
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def find_table_layout(
     if options.header is not None or rows is None:
         kind: Kind = "fact" if options.header is False else "header"
     else:
-        kind = judge_first_line(first, header, rows(), csv=csv)
+        kind = judge_header_line(first, header, rows(), csv=csv)
     if wanted is None and kind != "header":
         header = Header(dict(zip(TRIPLE, range(3), strict=True)), 0)
     return Layout(len(first), header.places, kind)

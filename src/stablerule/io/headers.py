@@ -58,15 +58,15 @@ def read_header_words(first: Sequence[str]) -> Header:
     >>> read_header_words(["package", "relation_type", "value"])
     Header(places={'head': 0, 'relation': 1, 'tail': 2}, named=1)
     """
-    words = [_plain_word(cell) for cell in first]
+    words = [_simplify_header_word(cell) for cell in first]
     found: dict[str, int] = {}
     for ends in ENDS:
-        head, tail = (_find_word(words, end) for end in ends)
+        head, tail = (_find_header_word(words, end) for end in ends)
         if head is not None and tail is not None:
             found = {"head": head, "tail": tail}
             break
     for relation in RELATIONS:
-        place = _find_word(words, relation)
+        place = _find_header_word(words, relation)
         if place is not None and place not in found.values():
             found["relation"] = place
             break
@@ -78,7 +78,7 @@ def read_header_words(first: Sequence[str]) -> Header:
     return Header(places, len(found))
 
 
-def judge_first_line(
+def judge_header_line(
     first: Sequence[str], header: Header, rows: Iterable[Sequence[str]], *, csv: bool
 ) -> Literal["header", "fact", "unsure"]:
     """Tell whether the first line is a header, from the rows that follow it; see the top of this file.
@@ -87,12 +87,12 @@ def judge_first_line(
     header is usual, whatever its words are.
 
     >>> header = read_header_words(["source", "type", "target"])
-    >>> judge_first_line(["source", "type", "target"], header, [["a", "r", "b"]], csv=False)
+    >>> judge_header_line(["source", "type", "target"], header, [["a", "r", "b"]], csv=False)
     'header'
-    >>> judge_first_line(["source", "type", "target"], header, [["a", "type", "b"]], csv=False)
+    >>> judge_header_line(["source", "type", "target"], header, [["a", "type", "b"]], csv=False)
     'fact'
     """
-    words = [_plain_word(cell) for cell in first]
+    words = [_simplify_header_word(cell) for cell in first]
     if set(TRIPLE) <= set(words) or (len(first) != len(TRIPLE) and header.named == len(TRIPLE)):
         return "header"
     head, relation, tail = (first[header.places[role]] for role in TRIPLE)
@@ -112,10 +112,10 @@ def judge_first_line(
     return "header" if alone else "unsure"
 
 
-def _plain_word(cell: str) -> str:
+def _simplify_header_word(cell: str) -> str:
     """Bring `:START_ID`, `startId` and `Start ID` to one form.
 
-    >>> [_plain_word(cell) for cell in (":START_ID", "startId", "Start ID ", "Entity 1")]
+    >>> [_simplify_header_word(cell) for cell in (":START_ID", "startId", "Start ID ", "Entity 1")]
     ['start_id', 'start_id', 'start_id', 'entity1']
     """
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cell.strip())
@@ -123,7 +123,7 @@ def _plain_word(cell: str) -> str:
     return re.sub(r"_(\d)", r"\1", word)
 
 
-def _find_word(words: Sequence[str], wanted: str) -> int | None:
+def _find_header_word(words: Sequence[str], wanted: str) -> int | None:
     """Find the column with a word, or the only one with it and `id`, `name` or the like."""
     if words.count(wanted) == 1:
         return words.index(wanted)

@@ -109,7 +109,7 @@ def _find_split_sources(source: Source) -> tuple[dict[str, Source], str, list[st
         path = Path(source)
         if find_path_kind(path) == "file":
             return {"train": path}, split_suffixes(path)[0], []
-        found = look_for_splits(path)
+        found = look_for_split_files(path)
         return dict(found.files), path.resolve().name, _note_unused_files(path, found.unused)
     return {"train": source}, "triples", []
 
@@ -234,12 +234,12 @@ class SplitFiles:
     unused: tuple[Path, ...] = ()
 
 
-def find_splits(folder: Path) -> dict[str, Path]:
+def find_split_files(folder: Path) -> dict[str, Path]:
     """Find the files for train, valid and test in a folder."""
-    return look_for_splits(folder).files
+    return look_for_split_files(folder).files
 
 
-def look_for_splits(folder: Path) -> SplitFiles:
+def look_for_split_files(folder: Path) -> SplitFiles:
     """Do the same, and return the other data files as well: somebody may miss their facts."""
     if find_path_kind(folder) != "folder":
         raise ReadError("no such file or folder.", path=folder)

@@ -170,12 +170,12 @@ def find_unsound_array(arrays: Mapping[str, NDArray[Any]], entities: int, relati
             return name, f"must hold ids in 0..{bound - 1:,}"
     # By relation, head, tail; by head, relation, tail; and by head, tail, relation.
     lists = {
-        "fact_heads": ("fact_offsets", "fact_tails", _by_relation(relations)),
-        "edge_relations": ("offsets", "edge_tails", _hash),
-        "link_tails": ("offsets", "link_relations", _by_tail),
+        "fact_heads": ("fact_offsets", "fact_tails", _make_hash_of_saved_relations(relations)),
+        "edge_relations": ("offsets", "edge_tails", _hash_saved_edges),
+        "link_tails": ("offsets", "link_relations", _hash_saved_edges_by_tail),
     }
     found = {
-        name: _read_runs(arrays[offsets], arrays[name], arrays[second], hashed)
+        name: _check_saved_runs(arrays[offsets], arrays[name], arrays[second], hashed)
         for name, (offsets, second, hashed) in lists.items()
     }
     for name, total in found.items():
@@ -186,13 +186,13 @@ def find_unsound_array(arrays: Mapping[str, NDArray[Any]], entities: int, relati
     return None
 
 
-def _read_runs(offsets: Offsets, first: Ids, second: Ids, hashed: Hash) -> int | None:
+def _check_saved_runs(offsets: Offsets, first: Ids, second: Ids, hashed: Hash) -> int | None:
     """Sum the hashes of all rows (owner, first, second); None where the rows of an owner do not rise."""
     owners, total = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets)), 0
     for begin in range(0, len(first), CHUNK):
         rows = slice(max(begin - 1, 0), begin + CHUNK)  # the row before is there to compare with
         whose, a, b = owners[rows], first[rows], second[rows]
-        pairs = _pack(a, b)
+        pairs = _pack_saved_edges(a, b)
         if ((pairs[1:] <= pairs[:-1]) & (whose[1:] == whose[:-1])).any():
             return None
         new = slice(begin - rows.start, None)
@@ -200,7 +200,7 @@ def _read_runs(offsets: Offsets, first: Ids, second: Ids, hashed: Hash) -> int |
     return total % 2**64
 
 
-def _pack(a: Ids, b: Ids) -> NDArray[np.uint64]:
+def _pack_saved_edges(a: Ids, b: Ids) -> NDArray[np.uint64]:
     """Make one number of two ids, in the order of both."""
     packed = a.astype(np.uint64)
     packed <<= HALF
@@ -208,24 +208,26 @@ def _pack(a: Ids, b: Ids) -> NDArray[np.uint64]:
     return packed
 
 
-def _hash(heads: Ids, relations: Ids, tails: Ids) -> NDArray[np.uint64]:
-    mixed = _pack(relations, tails)
+def _hash_saved_edges(heads: Ids, relations: Ids, tails: Ids) -> NDArray[np.uint64]:
+    mixed = _pack_saved_edges(relations, tails)
     mixed *= FIRST
-    mixed += _pack(heads, heads)
+    mixed += _pack_saved_edges(heads, heads)
     mixed ^= mixed >> HALF
     mixed *= SECOND
     mixed ^= mixed >> HALF
     return mixed
 
 
-def _by_tail(heads: Ids, tails: Ids, relations: Ids) -> NDArray[np.uint64]:
-    return _hash(heads, relations, tails)
+def _hash_saved_edges_by_tail(heads: Ids, tails: Ids, relations: Ids) -> NDArray[np.uint64]:
+    return _hash_saved_edges(heads, relations, tails)
 
 
-def _by_relation(n_relations: int) -> Hash:
+def _make_hash_of_saved_relations(n_relations: int) -> Hash:
     """Hash each fact and its inverse."""
 
     def hashed(relations: Ids, heads: Ids, tails: Ids) -> NDArray[np.uint64]:
-        return _hash(heads, relations, tails) + _hash(tails, relations + np.int32(n_relations), heads)
+        return _hash_saved_edges(heads, relations, tails) + _hash_saved_edges(
+            tails, relations + np.int32(n_relations), heads
+        )
 
     return hashed

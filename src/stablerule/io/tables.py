@@ -65,7 +65,7 @@ class TableReader:
         blocks = read_line_blocks(
             read_utf8_pieces(stream, self.path, encoding=self.options.encoding, size=self.block_bytes), self.path
         )
-        first_blocks = _take_first_blocks(blocks)
+        first_blocks = _take_first_table_blocks(blocks)
         blocks = chain(first_blocks, blocks)
         layout, found, left = None, 0, None
         while (block := left or next(blocks, None)) is not None:
@@ -112,7 +112,7 @@ class TableReader:
 
     def _note_first_line(self, first: list[str], layout: Layout) -> None:
         """Say what a first line was taken for, where that was a guess."""
-        shown = _shorten_line(self.separator.join(first))
+        shown = _shorten_table_line(self.separator.join(first))
         if layout.first_line == "unsure":
             self.notes.append(
                 f"{self.path}: the first line {shown} was read as a fact. "
@@ -167,7 +167,7 @@ class TableReader:
         rows, numbers = [], []
         for line, cells in self._read_records(lines):
             if len(cells) != layout.width:
-                found = _shorten_line(self.separator.join(cells))
+                found = _shorten_table_line(self.separator.join(cells))
                 raise ReadError(
                     f"expected {layout.width} columns, found {len(cells)}: {found}.",
                     path=self.path,
@@ -176,7 +176,7 @@ class TableReader:
             row = [cells[place] for place in layout.places.values()]
             for role, cell in zip(layout.places, row, strict=True):
                 if not cell:
-                    shown = _shorten_line(self.separator.join(cells))
+                    shown = _shorten_table_line(self.separator.join(cells))
                     raise ReadError(f"expected a {role}, found nothing: {shown}.", path=self.path, line=line)
             rows.append(row)
             numbers.append(line)
@@ -208,7 +208,7 @@ class TableReader:
         self._comments_like_facts += sum(text.count(self.separator) == 2 for text in lines.comments)
 
 
-def _take_first_blocks(blocks: Iterator[Block]) -> list[Block]:
+def _take_first_table_blocks(blocks: Iterator[Block]) -> list[Block]:
     """Take blocks until there is enough to tell a header from a fact, however small the blocks are."""
     taken: list[Block] = []
     while sum(len(block.text) for block in taken) < SAMPLE_BYTES and (block := next(blocks, None)) is not None:
@@ -216,5 +216,5 @@ def _take_first_blocks(blocks: Iterator[Block]) -> list[Block]:
     return taken
 
 
-def _shorten_line(text: str) -> str:
+def _shorten_table_line(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")

@@ -13,7 +13,7 @@ from stablerule.io.atomic import write_beside
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.folders import OwnFolder, folder_beside
 from stablerule.io.frames import is_pandas_frame, read_frame, read_pandas
-from stablerule.io.headers import SAMPLE_ROWS, judge_first_line, read_header_words
+from stablerule.io.headers import SAMPLE_ROWS, judge_header_line, read_header_words
 from stablerule.io.options import EXTRA, ReadOptions
 from stablerule.io.rdf import DEFAULT_GRAPH, Shortening, write_rdf
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
@@ -196,7 +196,7 @@ def _needs_table_header(frame: pl.DataFrame, separator: str) -> bool:
     if frame.width > 3 or looks_encoded:
         return True
     rows = frame[1 : SAMPLE_ROWS + 1].iter_rows()
-    return judge_first_line(first, read_header_words(first), rows, csv=separator != "\t") != "fact"
+    return judge_header_line(first, read_header_words(first), rows, csv=separator != "\t") != "fact"
 
 
 def _refuse_what_tsv_can_not_hold(frame: pl.DataFrame, path: Path) -> None:

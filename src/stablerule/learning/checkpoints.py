@@ -88,7 +88,7 @@ class Checkpoints:
         best: dict[str, Tensor],
     ) -> None:
         """Write everything that the next step depends on."""
-        tensors = _list_state(network, adam, weights, best)
+        tensors = _list_state_of_training(network, adam, weights, best)
         with folder_beside(self.folder, overwrite=True) as temporary:
             arrays = {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in tensors.items()}
             write_tensors(arrays, temporary / STATE)
@@ -110,7 +110,7 @@ class Checkpoints:
         kept = self._read_progress()
         files = self._files.with_checksums(kept.checksums)
         found = read_tensors(files, STATE)
-        check_tensors(found, _expected_shapes(found, network, adam, weights, best), files, STATE)
+        check_tensors(found, _expect_tensor_shapes(found, network, adam, weights, best), files, STATE)
         tensors = {name: torch.tensor(array) for name, array in found.items()}
         for f in fields(at):
             setattr(at, f.name, getattr(kept.progress, f.name))
@@ -151,7 +151,7 @@ class Checkpoints:
         return kept
 
 
-def _list_state(
+def _list_state_of_training(
     network: RuleNetwork, adam: torch.optim.Adam, weights: BodyWeights, best: dict[str, Tensor]
 ) -> dict[str, Tensor]:
     """Name everything that the next step depends on."""
@@ -163,7 +163,7 @@ def _list_state(
     return tensors
 
 
-def _expected_shapes(
+def _expect_tensor_shapes(
     found: dict[str, Any],
     network: RuleNetwork,
     adam: torch.optim.Adam,
@@ -171,7 +171,9 @@ def _expected_shapes(
     best: dict[str, Tensor],
 ) -> dict[str, tuple[int, ...]]:
     """Return what a checkpoint of this run must hold; Adam keeps nothing for what had no gradient yet."""
-    shapes = {name: tuple(tensor.shape) for name, tensor in _list_state(network, adam, weights, best).items()}
+    shapes = {
+        name: tuple(tensor.shape) for name, tensor in _list_state_of_training(network, adam, weights, best).items()
+    }
     for index, parameter in enumerate(network.parameters()):
         if any(name.startswith(f"adam.{index}.") for name in found):
             shapes |= {f"adam.{index}.{name}": tuple(parameter.shape) * (name != "step") for name in MOMENTS}

@@ -80,8 +80,8 @@ class BodyWeights:
         The result has sum(counts * weights) = sum(counts). Nothing flows back into the embeddings.
         """
         Z = embeddings.detach()
-        _check_batch(Z, counts)
-        _check_ids(body_ids, len(Z), len(self.logits))
+        _check_body_batch(Z, counts)
+        _check_body_ids(body_ids, len(Z), len(self.logits))
         with torch.inference_mode():  # many small operations, and no gradient but the one written out
             w, steps = self._improve(body_ids, Z, counts.to(self.logits))
         return Weighting(w.clone().to(Z), steps)
@@ -103,18 +103,20 @@ class BodyWeights:
             if not left:
                 break
             if o.literal:  # the weight of each sample itself, held at 0 or more; its gradient has N below the line
-                ahead = _rescale((w - o.weight_rate * _adam(adam, (g - p @ g) / N)).clamp_min(0), even)
+                ahead = _rescale_weights(
+                    (w - o.weight_rate * _take_adam_step(adam, (g - p @ g) / N)).clamp_min(0), even
+                )
             else:
                 # Minimise L_d(w)/L_d(1) + lambda * mean of (w-1)^2 by the logits of w ~ exp(t): dt_n = w_n (g_n - p.g)
                 # for one sample of the body, so that a body met m times moves as m bodies met once do.
                 g = torch.add(g / base, w, alpha=2 * o.weight_penalty)
-                ahead = _rescale(w * (-o.weight_rate * _adam(adam, w * (g - p @ g))).exp(), even)
+                ahead = _rescale_weights(w * (-o.weight_rate * _take_adam_step(adam, w * (g - p @ g))).exp(), even)
             share = 1 / float(even @ ahead.square())  # the effective share, as sum(even * ahead) = 1
             if share < o.share_floor and not o.literal:
                 if o.restart:
                     break
                 # Weights that are carried over live at the floor: to stop there would freeze them while Z moves on.
-                ahead = _temper(ahead.log(), even, o.share_floor)
+                ahead = _temper_weights(ahead.log(), even, o.share_floor)
                 share = effective_share(ahead, even)
             w = ahead
         if not (o.restart or o.literal):
@@ -125,9 +127,9 @@ class BodyWeights:
         o, adam = self.options, self.adam[:, body_ids]
         if o.literal:
             draws = torch.rand(len(even), generator=self.generator, dtype=even.dtype)
-            return _rescale(draws.to(even.device), even), adam
+            return _rescale_weights(draws.to(even.device), even), adam
         # What other batches made of these bodies may be too uneven for this one.
-        return torch.ones_like(even) if o.restart else _temper(self.logits[body_ids], even, o.share_floor), adam
+        return torch.ones_like(even) if o.restart else _temper_weights(self.logits[body_ids], even, o.share_floor), adam
 
     def form(self, Z: Tensor, p: Tensor) -> FeatureForm | GramForm:
         """Prepare the cheaper form of L_d for Z (U, d); p (U,) is the mass under equal weights."""
@@ -146,11 +148,11 @@ class BodyWeights:
     def dependence(self, embeddings: Tensor, counts: Tensor, weights: Tensor) -> float:
         """Measure L_d(w) / L_d(1) for any weights, such as `random_weights`; 1 where nothing depends on anything."""
         Z = embeddings.detach()
-        _check_batch(Z, counts)
+        _check_body_batch(Z, counts)
         even = counts.to(self.logits) / counts.sum()
         form = self.form(Z, even)
         base = form.value(even)
-        return form.value(even * _rescale(weights.to(even), even)) / base if base > form.noise else 1.0
+        return form.value(even * _rescale_weights(weights.to(even), even)) / base if base > form.noise else 1.0
 
     def state(self) -> dict[str, Tensor]:
         """Give all that a checkpoint has to keep."""
@@ -175,11 +177,13 @@ def random_weights(counts: Tensor, share: float, generator: torch.Generator) -> 
     >>> round(float((counts * w).sum()), 6), round(effective_share(w, counts), 6)
     (10.0, 0.8)
     """
-    _check_counts(counts)
+    _check_sample_counts(counts)
     if not 0 < share <= 1:
         raise OptionError(f"share must lie above 0 and up to 1, got {share}.")
     even = counts.double() / counts.sum()
-    w = _temper(100 * torch.randn(len(even), generator=generator, dtype=even.dtype).to(even.device), even, share)
+    w = _temper_weights(
+        100 * torch.randn(len(even), generator=generator, dtype=even.dtype).to(even.device), even, share
+    )
     if effective_share(w, even) > share + 1e-6:
         raise OptionError(f"share must be larger for so few bodies ({len(even)}), got {share}.")
     return w
@@ -195,7 +199,7 @@ def effective_share(weights: Tensor, counts: Tensor) -> float:
     return float((m @ w).square() / (m.sum() * (m @ w.square())))
 
 
-def _adam(adam: Tensor, g: Tensor) -> Tensor:
+def _take_adam_step(adam: Tensor, g: Tensor) -> Tensor:
     """Advance Adam's moments and what is left of their start, for each body (4, U), in place; give the step (U,)."""
     first, second, left1, left2 = adam
     first.mul_(BETA1).add_(g, alpha=1 - BETA1)
@@ -206,33 +210,33 @@ def _adam(adam: Tensor, g: Tensor) -> Tensor:
     return step
 
 
-def _rescale(w: Tensor, even: Tensor) -> Tensor:
+def _rescale_weights(w: Tensor, even: Tensor) -> Tensor:
     """Bring the mean weight of a sample to 1."""
     return w / (even @ w)
 
 
-def _temper(t: Tensor, even: Tensor, share: float) -> Tensor:
+def _temper_weights(t: Tensor, even: Tensor, share: float) -> Tensor:
     """Turn logits into weights ~ exp(s * t), with the largest s up to 1 that leaves this effective share."""
     t = t - t.max()
-    w = _rescale(t.exp(), even)
+    w = _rescale_weights(t.exp(), even)
     if effective_share(w, even) >= share:
         return w
     low, high = 0.0, 1.0  # the share falls as s grows, because log sum exp is convex
     for _ in range(40):
         s = (low + high) / 2
         low, high = (s, high) if effective_share((s * t).exp(), even) >= share else (low, s)
-    return _rescale((low * t).exp(), even)
+    return _rescale_weights((low * t).exp(), even)
 
 
-def _check_counts(counts: Tensor) -> None:
+def _check_sample_counts(counts: Tensor) -> None:
     if counts.ndim != 1 or not len(counts):
         raise InputError(f"A batch needs at least one body, got counts of shape {tuple(counts.shape)}.")
     if not (counts > 0).all() or not math.isfinite(counts.sum()):
         raise InputError("counts must be above 0: they say how often each unique body occurs in the batch.")
 
 
-def _check_batch(Z: Tensor, counts: Tensor) -> None:
-    _check_counts(counts)
+def _check_body_batch(Z: Tensor, counts: Tensor) -> None:
+    _check_sample_counts(counts)
     if Z.ndim != 2 or not Z.is_floating_point() or len(Z) != len(counts) or not Z.shape[1]:
         shapes = f"{Z.dtype} {tuple(Z.shape)} for {len(counts)} counts"
         raise InputError(f"embeddings must be floats (U, d), one row for each count, got {shapes}.")
@@ -241,7 +245,7 @@ def _check_batch(Z: Tensor, counts: Tensor) -> None:
         raise InputError(f"{bad} of {len(Z)} embeddings are NaN or infinite. A smaller learning rate may help.")
 
 
-def _check_ids(body_ids: Tensor, count: int, body_count: int) -> None:
+def _check_body_ids(body_ids: Tensor, count: int, body_count: int) -> None:
     if body_ids.shape != (count,) or body_ids.dtype != torch.int64:
         shape = f"{body_ids.dtype} {tuple(body_ids.shape)}"
         raise InputError(f"body_ids must be int64 ({count},), one for each embedding, got {shape}.")

@@ -34,7 +34,7 @@ class FeatureForm:
     def __init__(self, f: Tensor, p: Tensor) -> None:
         self.orders = len(f)
         self.F = f.flatten(0, 1) - (f.flatten(0, 1) @ p.to(f))[:, None]  # (O*d, U)
-        self.noise = _noise(self.F, float((self.F.square() @ p.to(f)).sum()))
+        self.noise = _bound_rounding_noise(self.F, float((self.F.square() @ p.to(f)).sum()))
 
     def value(self, p: Tensor) -> float:
         """Compute L_d at the mass p (U,)."""
@@ -47,7 +47,7 @@ class FeatureForm:
 
     def _covariance(self, p: Tensor) -> tuple[Tensor, Tensor]:
         mean = self.F @ p  # (O*d,)
-        C = _symmetric(self.F * p, self.F).addr_(mean, mean, alpha=-1)  # (O*d, O*d)
+        C = _multiply_symmetric(self.F * p, self.F).addr_(mean, mean, alpha=-1)  # (O*d, O*d)
         by_order = C.view(self.orders, len(mean) // self.orders, self.orders, -1)  # (O, d, O, d)
         by_order.diagonal(dim1=1, dim2=3).zero_()  # i = j
         return C, mean
@@ -76,8 +76,8 @@ class GramForm:
         self.centre = self.E @ p.to(f)  # (B*d,)
         self.E -= self.centre[:, None]
         self.F = self.E[: self.orders * f.shape[1]]  # (O*d, U)
-        S = _symmetric(self.F.T, self.F.T)  # (U, U)
-        self.noise = _noise(self.F, float(S.diagonal() @ p.to(S)))
+        S = _multiply_symmetric(self.F.T, self.F.T)  # (U, U)
+        self.noise = _bound_rounding_noise(self.F, float(S.diagonal() @ p.to(S)))
         self.S = S if 2 * len(self.F) >= len(S) else None  # else S v = F^T (F v) reads less
         self.SS = S.square_() if self.S is None else S.square()
 
@@ -145,7 +145,7 @@ def with_products(f: Tensor) -> tuple[Tensor, list[list[int]]]:
     return torch.cat([f, torch.stack([f[a] * f[b] for a, b in pairs])]), product
 
 
-def _symmetric(A: Tensor, B: Tensor, parts: int = 6) -> Tensor:
+def _multiply_symmetric(A: Tensor, B: Tensor, parts: int = 6) -> Tensor:
     """Compute A B^T where it is known to be symmetric; what lies below the diagonal is copied."""
     S = A.new_empty(len(A), len(A))
     for i, j in pairwise(len(A) * k // parts for k in range(parts + 1)):
@@ -164,6 +164,6 @@ def gram_is_cheaper(U: int, d: int, orders: int, steps: int) -> bool:
     return d >= 64 and gram < (steps + 1) * 4 * U * K * K / FLOPS_PER_READ
 
 
-def _noise(F: Tensor, variance: float) -> float:
+def _bound_rounding_noise(F: Tensor, variance: float) -> float:
     """Bound what rounding alone may leave of L_d, by the sum of the variances of all features."""
     return torch.finfo(F.dtype).eps * variance**2

@@ -171,12 +171,14 @@ def find_constant_rules(
         examples=examples,
     )
     confidence = found.support / (found.body_count + PESSIMISM)
-    best = _best_of_each(found.heads.astype(np.int64) * graph.n_entities + found.constants, confidence, per_constant)
+    best = _keep_best_constant_rules(
+        found.heads.astype(np.int64) * graph.n_entities + found.constants, confidence, per_constant
+    )
     relations, tails = name_traits(traits, graph, found.traits[best])
     heads, support = found.heads[best], found.support[best].astype(np.float64)
     words, entities = graph.vocabulary.all_relations, graph.vocabulary.entities.table
     facts = np.diff(examples.facts.fact_offsets)[heads % graph.n_relations]
-    common = _share_of_heads(examples.facts, heads, found.constants[best])
+    common = _measure_share_of_heads(examples.facts, heads, found.constants[best])
     frame = pl.DataFrame(
         {
             "head_relation": words.gather(pl.Series(heads.astype(np.int64))),
@@ -196,7 +198,7 @@ def find_constant_rules(
     return RuleSet.from_frame(frame)
 
 
-def _share_of_heads(facts: Graph, relations: Ids, tails: Ids) -> NDArray[np.float64]:
+def _measure_share_of_heads(facts: Graph, relations: Ids, tails: Ids) -> NDArray[np.float64]:
     """Return the share of the heads of each relation that have the tail."""
     starts = np.repeat(np.arange(facts.n_entities, dtype=np.int64), facts.degrees)
     edges = starts * 2 * facts.n_relations + facts.edge_relations  # sorted
@@ -207,7 +209,7 @@ def _share_of_heads(facts: Graph, relations: Ids, tails: Ids) -> NDArray[np.floa
     return shares
 
 
-def _best_of_each(group: NDArray[np.int64], value: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+def _keep_best_constant_rules(group: NDArray[np.int64], value: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Return the places of the k highest values of each group; of equal ones those that stand first."""
     order = np.lexsort((-value, group))
     ranked = group[order]

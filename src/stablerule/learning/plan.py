@@ -47,11 +47,11 @@ FIRING = 0.4  # of the edges of all bodies: bodies that begin alike are followed
 CALIBRATING_SECONDS, FACT_SECONDS = 0.4, 7e-7
 
 
-def estimate_costs(graph: Graph, o: MinesRules, walks: int, kept: int, pilot: RuleSamples) -> dict[str, float]:
+def foretell_learning_costs(graph: Graph, o: MinesRules, walks: int, kept: int, pilot: RuleSamples) -> dict[str, float]:
     """Foretell the CPU seconds of each stage; kept: at most so many chains are measured."""
     facts = max(graph.n_facts, 1)
     far = max(facts / LARGE_GRAPH, 1.0) ** CACHE_MISSES
-    bodies, costs = _try_bodies(graph, pilot)
+    bodies, costs = _try_planned_bodies(graph, pilot)
     counts = np.diff(graph.fact_offsets)
     queries = 2.0 * np.minimum(MOST_OF_A_RELATION, VALID_SHARE * counts).sum()
     judged = min(queries / 2, MOST_JUDGED)
@@ -64,7 +64,7 @@ def estimate_costs(graph: Graph, o: MinesRules, walks: int, kept: int, pilot: Ru
     return {
         "walking": walks * STEP_SECONDS * max(facts / SMALL_GRAPH, 1.0) ** CACHE_MISSES,
         "measuring": (edges if budget is None else min(edges, budget)) / EDGES_A_SECOND / CHEAPER_END * far,
-        "constants": TRAIT_SECONDS * _count_trait_pairs(graph) * far if o.constants else 0.0,
+        "constants": TRAIT_SECONDS * _foretell_trait_pairs(graph) * far if o.constants else 0.0,
         "choosing": FITTING_SECONDS * min(1.0, queries / FEW_QUERIES)
         + QUERY_SECONDS * queries * far
         + (judged * (len(FIXED) + 1) + queries) * asked / EDGES_A_SECOND * far,
@@ -79,7 +79,7 @@ def count_kept_chains(graph: Graph, bodies: int, per_relation: int, pilot: RuleS
     return int(min(per_relation * 2 * graph.n_relations, max(closed, bodies * share)))
 
 
-def _try_bodies(graph: Graph, pilot: RuleSamples) -> tuple[np.ndarray, np.ndarray]:
+def _try_planned_bodies(graph: Graph, pilot: RuleSamples) -> tuple[np.ndarray, np.ndarray]:
     """Return some bodies that a relation closes, sorted, and how many edges each costs from all its beginnings."""
     closed = np.unique(pilot.cell_bodies[pilot.cell_heads != pilot.negative])
     some = pilot.bodies[np.random.default_rng(0).permutation(closed)[:SOME_BODIES]]
@@ -87,7 +87,7 @@ def _try_bodies(graph: Graph, pilot: RuleSamples) -> tuple[np.ndarray, np.ndarra
     return bodies, estimate_body_costs(graph, bodies)
 
 
-def _count_trait_pairs(graph: Graph) -> float:
+def _foretell_trait_pairs(graph: Graph) -> float:
     """Count, for each entity, its traits times its relations: what counting rules with constants looks at."""
     facts, relations = graph.triples, graph.n_relations
     roles = np.concatenate(
@@ -167,7 +167,7 @@ def plan_counting(graph: Graph, o: MinesRules) -> Plan:
         pilot = sample_rules(graph, PILOT_WALKS, max_length=o.max_length, seed=o.seed)
         bodies = expect_body_count(graph, walks, o.max_length, o.seed, pilot)
         kept = count_kept_chains(graph, bodies, o.rules_per_relation or choose_rule_count(graph), pilot)
-        work = estimate_costs(graph, o, walks, kept, pilot)
+        work = foretell_learning_costs(graph, o, walks, kept, pilot)
     return Plan(walks, bodies, 200.0 * bodies, clock_seconds(sum(work.values())), work)
 
 

@@ -36,12 +36,12 @@ R = TypeVar("R")
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Compile at the first call for the types it gets; later processes take it from the cache."""
-    return _compile(function)
+    return _compile_kernel(function)
 
 
 def compiled_part(function: Callable[P, R]) -> Callable[P, R]:
     """Compile what only kernels call: without a door for Python that takes a fifth less time."""
-    return _compile(function, no_cpython_wrapper=True)
+    return _compile_kernel(function, no_cpython_wrapper=True)
 
 
 def compiled_leaf(function: Callable[P, R]) -> Callable[P, R]:
@@ -50,15 +50,15 @@ def compiled_leaf(function: Callable[P, R]) -> Callable[P, R]:
     A kernel counts the references to all arrays of a tuple whenever it looks into the tuple. That is most of its code
     before it is optimized, and none of it after, so leaves compile in half the time.
     """
-    return _compile(function, _nrt=False)
+    return _compile_kernel(function, _nrt=False)
 
 
 def compiled_leaf_part(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a leaf that only kernels call."""
-    return _compile(function, _nrt=False, no_cpython_wrapper=True)
+    return _compile_kernel(function, _nrt=False, no_cpython_wrapper=True)
 
 
-def _compile(function: Callable[P, R], **options: bool) -> Callable[P, R]:
+def _compile_kernel(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     # What a leaf calls would be compiled as a leaf, if it did not say that it is none.
     whole = {"cache": True, "nogil": True, "_nrt": True, **options}
     return cast("Callable[P, R]", numba.njit(**whole)(function))  # type: ignore[call-overload]

@@ -165,7 +165,7 @@ def _sum_support(
                             if limited and withheld[link]:
                                 left_out[slot] += 1
                                 inverse = (of.relations[slot] + relations) % (2 * relations)
-                                if of.ask_tails[slot] and has_some(e, tail, inverse):
+                                if of.ask_tails[slot] and has_some_edge(e, tail, inverse):
                                     sums.tail_has_some[slot] -= 1
                             else:
                                 hits[slot] += 1
@@ -189,13 +189,13 @@ def _sum_support(
                     sums.withheld_pairs[slot] += linked - own
                     sums.withheld_squared[slot] += float(linked) * linked - float(own) * own
                 sums.support[slot] += held
-                if has_some(e, head, relation):
+                if has_some_edge(e, head, relation):
                     sums.head_has_some[slot] += own
                 inverse = (relation + relations) % (2 * relations)
                 if of.ask_tails[slot]:
                     some = 0
                     for i in range(linked):
-                        some += has_some(e, reached[i], inverse)
+                        some += has_some_edge(e, reached[i], inverse)
                     sums.tail_has_some[slot] += some
                 if look and owners[relation] > 0:
                     share = count_facts(e, head, relation) / owners[inverse]
@@ -209,7 +209,7 @@ def _sum_support(
 
 
 @compiled
-def has_some(e: Stepped, entity: int, relation: int) -> bool:
+def has_some_edge(e: Stepped, entity: int, relation: int) -> bool:
     """Whether an entity has any fact of a relation."""
     return bool(e.step_words[relation, entity >> 6] >> np.uint64(entity & 63) & np.uint64(1))
 
@@ -250,12 +250,12 @@ def estimate_body_costs(graph: Graph, bodies: Ids, most_facts: int = 10_000) -> 
         return np.zeros(0)
     facts = Facts(graph.fact_offsets, graph.fact_heads, graph.fact_tails, most_facts)
     lengths, owners = (bodies >= 0).sum(1), count_relation_heads(graph)
-    found: NDArray[np.float64] = _estimate_costs(graph.stepped, facts, graph.n_relations, bodies, lengths, owners)
+    found: NDArray[np.float64] = _estimate_path_costs(graph.stepped, facts, graph.n_relations, bodies, lengths, owners)
     return found
 
 
 @compiled
-def _take_step(
+def _take_step_along_path(
     facts: Facts,
     relations: int,
     relation: int,
@@ -287,7 +287,7 @@ def _take_step(
 
 
 @compiled
-def _cost_last_step(
+def _estimate_last_step_of_path(
     g: Stepped, relation: int, ways: NDArray[np.float64], reached: Ids, n_reached: int, most: float
 ) -> float:
     """Edges that one more step looks at, and one for each entity that it is taken from."""
@@ -299,7 +299,7 @@ def _cost_last_step(
 
 
 @compiled
-def _estimate_costs(
+def _estimate_path_costs(
     g: Stepped,
     facts: Facts,
     relations: int,
@@ -318,25 +318,25 @@ def _estimate_costs(
     for b in range(len(bodies)):
         body, length = bodies[b], lengths[b]
         if body[0] != first:
-            n_one = _take_step(facts, relations, body[0], everywhere, after_one, one, n_one)
+            n_one = _take_step_along_path(facts, relations, body[0], everywhere, after_one, one, n_one)
             first, second = body[0], -1
         if length == 1:
             costs[b] = facts.offsets[body[0] % relations + 1] - facts.offsets[body[0] % relations]
             continue
         if length == 2:
-            costs[b] = _cost_last_step(g, body[1], after_one, one, n_one, np.inf)
+            costs[b] = _estimate_last_step_of_path(g, body[1], after_one, one, n_one, np.inf)
             continue
         if body[1] != second:
-            n_two = _take_step(facts, relations, body[1], after_one, after_two, two, n_two)
+            n_two = _take_step_along_path(facts, relations, body[1], after_one, after_two, two, n_two)
             second = body[1]
         if length == 3:
-            costs[b] = _cost_last_step(g, body[2], after_two, two, n_two, float(owners[body[0]]))
+            costs[b] = _estimate_last_step_of_path(g, body[2], after_two, two, n_two, float(owners[body[0]]))
             continue
-        n_odd = _take_step(facts, relations, body[2], after_two, odd, at_odd, n_odd)
-        cost = _cost_last_step(g, body[2], after_two, two, n_two, np.inf)
-        cost += _cost_last_step(g, body[3], odd, at_odd, n_odd, np.inf)
+        n_odd = _take_step_along_path(facts, relations, body[2], after_two, odd, at_odd, n_odd)
+        cost = _estimate_last_step_of_path(g, body[2], after_two, two, n_two, np.inf)
+        cost += _estimate_last_step_of_path(g, body[3], odd, at_odd, n_odd, np.inf)
         if length == 5:
-            n_even = _take_step(facts, relations, body[3], odd, even, at_even, n_even)
-            cost += _cost_last_step(g, body[4], even, at_even, n_even, np.inf)
+            n_even = _take_step_along_path(facts, relations, body[3], odd, even, at_even, n_even)
+            cost += _estimate_last_step_of_path(g, body[4], even, at_even, n_even, np.inf)
         costs[b] = min(cost, float(owners[body[0]]) * LONG_CAP)
     return costs

@@ -149,8 +149,8 @@ def calibrate(
     if len(hidden.scores) < FEWEST:
         return f"rules lead to only {len(hidden.scores)} of the facts that were hidden to learn from; it takes {FEWEST}"
     queries = _sample_calibration_queries(situations, random)
-    found = _find_candidates(search, queries, known, situations)
-    curves, reads = _fit_curves(_sorts(search), hidden, found)
+    found = _find_calibration_candidates(search, queries, known, situations)
+    curves, reads = _fit_calibration_curves(_list_calibration_sorts(search), hidden, found)
     names = map(graph.vocabulary.relation_name, range(2 * graph.n_relations))
     calibration = Calibration(
         curves,
@@ -160,7 +160,7 @@ def calibrate(
         hidden=len(hidden.scores),
         queries=len(queries.heads),
     )
-    return replace(calibration, reliability=_check(calibration, search, found, check, situations))
+    return replace(calibration, reliability=_check_calibration(calibration, search, found, check, situations))
 
 
 def read_answers(
@@ -197,7 +197,7 @@ def _hide_facts(search: RuleSearcher, facts: Graph, situations: Situations, rand
     for relation in range(2 * graph.n_relations):
         turned = relation >= graph.n_relations
         heads, tails = facts.facts(relation)
-        n = min(len(heads), _share_out(len(heads), HIDDEN[turned], facts.n_facts))
+        n = min(len(heads), _share_out_calibration_queries(len(heads), HIDDEN[turned], facts.n_facts))
         which = random.choice(len(heads), n, replace=False)
         heads, tails = heads[which], tails[which]
         own = np.full(n, relation, np.int32)
@@ -208,7 +208,7 @@ def _hide_facts(search: RuleSearcher, facts: Graph, situations: Situations, rand
     return Scored(relations, where, scores, stand_for).take((scores != 0) & (where != NOWHERE))
 
 
-def _share_out(size: int, total: int, of_all: int) -> int:
+def _share_out_calibration_queries(size: int, total: int, of_all: int) -> int:
     """Say how many of a relation with so many facts to take, where `total` are taken of all relations together."""
     return max(FEWEST_EACH, math.ceil(total * size / max(of_all, 1)))
 
@@ -221,13 +221,15 @@ def _sample_calibration_queries(situations: Situations, random: np.random.Genera
         states = situations.states(relation)
         for state in (LACKING, HAVING):
             heads = np.flatnonzero(states == state).astype(np.int32)
-            n = min(len(heads), _share_out(facts, ASKED[turned] // 2, graph.n_facts))
+            n = min(len(heads), _share_out_calibration_queries(facts, ASKED[turned] // 2, graph.n_facts))
             some = random.choice(heads, n, replace=False)
             parts.append(_Queries(some, np.full(n, relation, np.int32), np.full(n, len(heads) / max(n, 1))))
     return _Queries(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _find_candidates(search: RuleSearcher, queries: _Queries, known: Graph, situations: Situations) -> Scored:
+def _find_calibration_candidates(
+    search: RuleSearcher, queries: _Queries, known: Graph, situations: Situations
+) -> Scored:
     graph = search.graph
 
     def of_kind(relation: int) -> NDArray[np.bool_]:
@@ -244,7 +246,7 @@ def _find_candidates(search: RuleSearcher, queries: _Queries, known: Graph, situ
     return Scored(relations, where, scores[query, place], queries.stand_for[query])
 
 
-def _sorts(search: RuleSearcher) -> NDArray[np.int64]:
+def _list_calibration_sorts(search: RuleSearcher) -> NDArray[np.int64]:
     """Return (2R, 3): the sorts of a relation or inverse, from its own to that of all whose scores are made alike."""
     graph, size = search.graph, search.graph.n_relations
     behaviour, relations = find_behaviour(graph), np.arange(2 * size)
@@ -254,7 +256,9 @@ def _sorts(search: RuleSearcher) -> NDArray[np.int64]:
     return np.stack([relations, 2 * size + WAYS + alike, 2 * size + way], axis=1)
 
 
-def _fit_curves(sorts: NDArray[np.int64], hidden: Scored, found: Scored) -> tuple[tuple[Curve, ...], NDArray[np.int64]]:
+def _fit_calibration_curves(
+    sorts: NDArray[np.int64], hidden: Scored, found: Scored
+) -> tuple[tuple[Curve, ...], NDArray[np.int64]]:
     """Fit the curves, and number the one that each relation reads (2R, situations): the first with enough facts."""
     curves: list[Curve] = []
     number_of: dict[tuple[int, int], int] = {}
@@ -279,7 +283,7 @@ def _fit_curves(sorts: NDArray[np.int64], hidden: Scored, found: Scored) -> tupl
     return tuple(curves), reads
 
 
-def _check(
+def _check_calibration(
     calibration: Calibration, search: RuleSearcher, found: Scored, check: Triples | None, situations: Situations
 ) -> dict[str, Any]:
     """Compare with facts that nothing was learned from, as many for each as if they were the missing ones."""
@@ -294,11 +298,11 @@ def _check(
     stand_for = np.full(len(check), graph.n_facts * MISSING / (1 - MISSING) / len(check))
     held_out = Scored(check.relations, where, scores, stand_for).take(scores != 0)
     of_relations = found.take(found.relations < graph.n_relations)
-    predicted, of_held_out = (_predict(calibration, some, graph) for some in (of_relations, held_out))
+    predicted, of_held_out = (_predict_by_curves(calibration, some, graph) for some in (of_relations, held_out))
     return judge(predicted, of_held_out, of_relations.stand_for, held_out.stand_for)
 
 
-def _predict(calibration: Calibration, some: Scored, graph: Graph) -> NDArray[np.float64]:
+def _predict_by_curves(calibration: Calibration, some: Scored, graph: Graph) -> NDArray[np.float64]:
     predicted = np.full(len(some.scores), np.nan)
     for relation in np.unique(some.relations).tolist():
         here = some.relations == relation

@@ -96,12 +96,12 @@ def _find_new_facts(completion: Completion) -> Iterator[NewFact]:
     most = completion.wanted.most_of_all
     if most is None:
         for relation in completion.relations:
-            yield from name_facts(completion.of(relation))
+            yield from name_new_facts(completion.of(relation))
         return
     kept = completion.nothing()
     for relation in completion.relations:
         kept = keep_best_new_facts(pl.concat([kept, completion.of(relation)]), most)
-    yield from name_facts(kept)
+    yield from name_new_facts(kept)
 
 
 class Asked(NamedTuple):
@@ -140,7 +140,7 @@ class Completion:
         if isinstance(calibration, Calibration):
             self.calibration = calibration.assuming(missing=wanted.missing, known=self._known.n_facts)
         self._behaviour, self._situations = find_behaviour(self.graph), Situations(self._known)
-        self._linked = _list_pairs(self._known) if wanted.unlinked else None
+        self._linked = _list_candidate_pairs(self._known) if wanted.unlinked else None
 
     def asked(self, relation: int) -> Asked:
         """Say which heads a relation asks, and which tails may answer."""
@@ -172,7 +172,9 @@ class Completion:
     def _ask(self, relation: int, heads: Ids, admitted: NDArray[np.bool_]) -> _Found:
         """Ask some heads, and keep what is good enough."""
         wanted, asked = self.wanted, np.full(len(heads), relation, np.int32)
-        known = self._known if self._linked is None else _without_linked(self._linked, heads, relation, self.graph)
+        known = (
+            self._known if self._linked is None else _drop_linked_candidates(self._linked, heads, relation, self.graph)
+        )
         tails, scores, reasons = self.search.answer(
             heads, asked, wanted.per_query, known, lambda _: admitted, reasons=1
         )
@@ -211,7 +213,7 @@ class Completion:
         return pl.DataFrame({name: series.alias(name) for name, series in columns.items()})
 
 
-def written(frame: pl.DataFrame) -> pl.DataFrame:
+def list_written_facts(frame: pl.DataFrame) -> pl.DataFrame:
     """Leave out the columns that only serve to add up."""
     return frame.drop(PROBABLE[1:], strict=False)
 
@@ -301,14 +303,14 @@ class _Found(NamedTuple):
         return self.take(np.lexsort((self.tails, self.heads, -self.scores, by_probability))[:most])
 
 
-def name_facts(frame: pl.DataFrame) -> Iterator[NewFact]:
+def name_new_facts(frame: pl.DataFrame) -> Iterator[NewFact]:
     """Yield the facts of a frame."""
-    for row in written(frame).iter_rows(named=True):
+    for row in list_written_facts(frame).iter_rows(named=True):
         reason = {"rule": row.get("rule") or "", "path": tuple(row.get("path") or ())}
         yield NewFact(**{"probability": None, **row, **reason})
 
 
-def _list_pairs(graph: Graph) -> Graph:
+def _list_candidate_pairs(graph: Graph) -> Graph:
     """Return a graph with one relation, which links what any fact of the other links, in both directions."""
     heads, tails = (
         np.concatenate([graph.fact_heads, graph.fact_tails]),
@@ -318,7 +320,7 @@ def _list_pairs(graph: Graph) -> Graph:
     return Graph.build(Triples(rows), graph.vocabulary)
 
 
-def _without_linked(linked: Graph, heads: Ids, relation: int, graph: Graph) -> Graph:
+def _drop_linked_candidates(linked: Graph, heads: Ids, relation: int, graph: Graph) -> Graph:
     """Return facts of a relation from some heads to all that is linked to them."""
     inside = np.isin(linked.fact_heads, heads)
     rows = np.stack([linked.fact_heads, np.full_like(linked.fact_heads, relation), linked.fact_tails], axis=1)

@@ -99,7 +99,7 @@ def fit_curve(hidden: Scored, found: Scored) -> Curve | None:
     counted = np.add.reduceat(~is_candidate, starts).astype(np.float64)
     total = np.maximum(total, 1e-9)
     fitted = isotonic_regression(wanted / total, weights=total, increasing=False)
-    values = np.clip(fitted.x, 0, _measure_room(fitted.x, total, wanted))[::-1]
+    values = np.clip(fitted.x, 0, _measure_room_for_candidates(fitted.x, total, wanted))[::-1]
     counts = np.repeat(np.add.reduceat(counted, fitted.blocks[:-1]), np.diff(fitted.blocks))[::-1]
     highest, lowest = scores[starts], scores[np.append(starts[1:], len(scores)) - 1]
     # Only where a level begins and ends; from the lowest score to the highest.
@@ -111,7 +111,9 @@ def fit_curve(hidden: Scored, found: Scored) -> Curve | None:
     return Curve(tuple(points[kept].tolist()), tuple(shares.tolist()), tuple(behind.tolist()))
 
 
-def _measure_room(shares: NDArray[np.float64], total: NDArray[np.float64], wanted: NDArray[np.float64]) -> float:
+def _measure_room_for_candidates(
+    shares: NDArray[np.float64], total: NDArray[np.float64], wanted: NDArray[np.float64]
+) -> float:
     """Return the most that a share may be, at most 1: candidates per missing fact, where far fewer are there.
 
     Then the graph lacks fewer facts than was assumed, and nobody knows which. Hidden facts are not an exact count of

@@ -14,7 +14,7 @@ import numpy as np
 from stablerule.paths.compiling import compiled
 from stablerule.paths.threads import run_in_threads
 from stablerule.reasoning.scoring.evidence import CHAINS, COLUMNS, NO_TRAITS
-from stablerule.reasoning.scoring.query_kernels import EVERYBODY, GATHER, Wanted, make_results, run_queries
+from stablerule.reasoning.scoring.query_kernels import EVERYBODY, GATHER, Wanted, make_query_results, run_queries
 from stablerule.reasoning.scoring.score import ELSEWHERE
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def collect_weight_examples(
     def part(asked: Asked, at: NDArray[np.int64], desk: Desk) -> None:
         some, counts = np.zeros((len(at), k, len(COLUMNS)), np.float32), np.zeros((len(at), k), np.float32)
         wanted = Wanted(GATHER, hidden, False, 0, known.stepped, EVERYBODY)
-        run_queries(asked, heads[at], answers[at], wanted, desk, make_results(rows=some, stand_for=counts))
+        run_queries(asked, heads[at], answers[at], wanted, desk, make_query_results(rows=some, stand_for=counts))
         rows[at], stand_for[at] = some, counts
 
     search.in_parts(relations, heads, part)

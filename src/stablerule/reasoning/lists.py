@@ -44,7 +44,7 @@ class Answers(list[Answer]):
             "relation": pl.repeat(relation, len(self), dtype=pl.String, eager=True),
             "rank": pl.int_range(1, len(self) + 1, dtype=pl.Int64, eager=True),
         }
-        return pl.DataFrame(columns | _columns(Answer, self) | {"rule": pl.Series(rules, dtype=pl.String)})
+        return pl.DataFrame(columns | _list_answer_columns(Answer, self) | {"rule": pl.Series(rules, dtype=pl.String)})
 
     def _repr_html_(self) -> str:
         return self.to_frame()._repr_html_()
@@ -59,7 +59,7 @@ class Reasons(list[Explanation]):
         first = [list(reason.groundings[0]) if reason.groundings else [] for reason in self]
         columns = {
             "rule": pl.Series([str(one.rule) for one in rules], dtype=pl.String),
-            **_columns(Explanation, self),
+            **_list_answer_columns(Explanation, self),
             "path": pl.Series(first, dtype=pl.List(pl.String)),
         }
         numbers = {name: pl.Series([getattr(one, name) for one in rules], dtype=pl.Float64) for name in NUMBERS}
@@ -80,16 +80,17 @@ class NewFacts(Iterator[NewFact]):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row for each fact: head, relation, tail, score, probability, rule, path."""
-        return pl.DataFrame(_columns(NewFact, list(self)))
+        return pl.DataFrame(_list_answer_columns(NewFact, list(self)))
 
 
-def _columns(kind: Any, rows: list[Any]) -> dict[str, pl.Series]:
+def _list_answer_columns(kind: Any, rows: list[Any]) -> dict[str, pl.Series]:
     """Return the plain fields of a dataclass as columns."""
     plain = {f.name: TYPES[str(f.type)] for f in fields(kind) if str(f.type) in TYPES}
     return {
-        name: pl.Series([_listed(getattr(row, name)) for row in rows], dtype=dtype) for name, dtype in plain.items()
+        name: pl.Series([_spell_answer_cell(getattr(row, name)) for row in rows], dtype=dtype)
+        for name, dtype in plain.items()
     }
 
 
-def _listed(value: Any) -> Any:
+def _spell_answer_cell(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value

@@ -139,13 +139,13 @@ class SavedModel:
                 data=self.data,
                 versions=installed_versions(),
                 rules=None if self.learned.rules is None else len(self.learned.rules),
-                kept=None if self.dataset is None else _kept(self.dataset),
+                kept=None if self.dataset is None else _describe_kept_data(self.dataset),
                 checksums=sum_files(temporary, set(os.listdir(temporary)) - of_graph),
             )
-            _write_json(asdict(about), temporary / ABOUT)
+            _write_model_json(asdict(about), temporary / ABOUT)
 
     def _write_files(self, folder: Path, tensors: Mapping[str, Any] | None) -> None:
-        _write_json(self.learned.to_json(), folder / LEARNED)
+        _write_model_json(self.learned.to_json(), folder / LEARNED)
         if self.learned.rules is not None:
             with (folder / RULES).open("wb") as stream:
                 self.learned.rules.to_frame().write_parquet(stream)
@@ -176,13 +176,13 @@ def read_model_folder(folder: Path) -> SavedModel:
     files = CheckedFolder(folder, CURE)
     if not (folder / ABOUT).exists():
         raise ReadError(_describe_missing_model(folder), path=folder)
-    about = _read_about(files)
+    about = _read_model_index(files)
     files = files.with_checksums(about.checksums)
-    learned = _read_learned(files, about)
+    learned = _read_learned_of_model(files, about)
     if about.kept is None:
         words, dataset = read_names(files), None
     else:
-        dataset = _read_dataset(files, about)
+        dataset = _read_dataset_of_model(files, about)
         words = dataset.vocabulary
     sizes = len(words.entities), len(words.relations)
     if sizes != (about.data.entities, about.data.relations):
@@ -190,7 +190,7 @@ def read_model_folder(folder: Path) -> SavedModel:
     return SavedModel(about.method, about.options, about.data, words, learned, about.versions, dataset, files)
 
 
-def _read_about(files: CheckedFolder) -> About:
+def _read_model_index(files: CheckedFolder) -> About:
     found = files.read_json(ABOUT)
     newer = found.get("versions") if isinstance(found, dict) else None
     by = newer.get("stablerule", "?") if isinstance(newer, dict) else "?"
@@ -201,8 +201,8 @@ def _read_about(files: CheckedFolder) -> About:
     return replace(about, data=replace(about.data, reading=given))
 
 
-def _read_learned(files: CheckedFolder, about: About) -> Learned:
-    rules = None if about.rules is None else _read_rules(files, about.rules)
+def _read_learned_of_model(files: CheckedFolder, about: About) -> Learned:
+    rules = None if about.rules is None else _read_rules_of_model(files, about.rules)
     found = files.read_json(LEARNED)
     if about.format == 1 and isinstance(found, dict):
         found = _convert_first_format(found)
@@ -215,7 +215,7 @@ def _is_earlier_calibration(saved: Any) -> bool:
     return isinstance(saved, dict) and "curves" in saved and "reads" not in saved
 
 
-def _read_rules(files: CheckedFolder, count: int) -> RuleSet:
+def _read_rules_of_model(files: CheckedFolder, count: int) -> RuleSet:
     raw = files.read_bytes(RULES)
     try:
         with expect_damage(files.path / RULES):
@@ -228,18 +228,18 @@ def _read_rules(files: CheckedFolder, count: int) -> RuleSet:
     return rules
 
 
-def _read_dataset(files: CheckedFolder, about: About) -> Dataset:
+def _read_dataset_of_model(files: CheckedFolder, about: About) -> Dataset:
     """Read the graph, mapped into memory, and the facts of valid and test."""
     assert about.kept is not None  # noqa: S101  # the caller looked
     graph = read_graph(files)
     if (graph.sha256, graph.n_facts) != (about.data.sha256, about.data.facts):
         raise files.damaged(INDEX, "it is not the graph that the model learned from")
     sizes = {"valid": about.kept.valid, "test": about.kept.test}
-    held_out = {name: _read_facts(files, name, graph, sizes[name]) for name in HELD_OUT}
+    held_out = {name: _read_facts_of_model(files, name, graph, sizes[name]) for name in HELD_OUT}
     return Dataset.of_graph(graph, **held_out, prefixes=about.kept.prefixes, source=about.data.source)
 
 
-def _read_facts(files: CheckedFolder, name: str, graph: Graph, count: int) -> Triples:
+def _read_facts_of_model(files: CheckedFolder, name: str, graph: Graph, count: int) -> Triples:
     file = f"{name}.npy"
     if count < 0:
         raise files.damaged(ABOUT, f"field 'kept.{name}' must be 0 or more, found {count}")
@@ -250,7 +250,7 @@ def _read_facts(files: CheckedFolder, name: str, graph: Graph, count: int) -> Tr
     return Triples(rows)
 
 
-def _kept(dataset: Dataset) -> KeptData:
+def _describe_kept_data(dataset: Dataset) -> KeptData:
     return KeptData(len(dataset.valid), len(dataset.test), dict(dataset.prefixes))
 
 
@@ -284,5 +284,5 @@ def installed_versions() -> dict[str, str]:
     return found
 
 
-def _write_json(value: Any, path: Path) -> None:
+def _write_model_json(value: Any, path: Path) -> None:
     path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

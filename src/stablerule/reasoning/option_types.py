@@ -155,7 +155,7 @@ def _accepts_option_type(kind: Any, value: Any) -> bool:
     if get_origin(kind) is dict:
         return isinstance(value, dict) and all(isinstance(key, str) for key in value)
     if kind in (int, float):
-        return _is_number(value) and (kind is float or float(value).is_integer())
+        return _is_number_option(value) and (kind is float or float(value).is_integer())
     return isinstance(value, kind) and (not is_dataclass(value) or _check_group_types(value))
 
 
@@ -167,7 +167,7 @@ def _check_group_types(group: Any) -> bool:
     return True
 
 
-def _is_number(value: Any) -> bool:
+def _is_number_option(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 

@@ -25,8 +25,8 @@ from stablerule.reasoning.scoring.query_kernels import (
     Asked,
     Desk,
     Wanted,
-    make_results,
-    new_desk,
+    make_query_desk,
+    make_query_results,
     run_queries,
 )
 from stablerule.reasoning.scoring.score import Ways
@@ -67,7 +67,7 @@ class RuleSearcher:
         out = np.empty((len(heads), 4), np.int64)
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
-            results = make_results(ranks=np.empty((len(rows), 4), np.int64))
+            results = make_query_results(ranks=np.empty((len(rows), 4), np.int64))
             wanted = Wanted(RANK, hidden, False, 0, known.stepped, EVERYBODY)
             run_queries(asked, heads[rows], answers[rows], wanted, desk, results)
             out[rows] = results.ranks
@@ -106,7 +106,9 @@ class RuleSearcher:
                 Wanted(ANSWER, False, itself_too, reasons, left_out, limits),
                 np.full(len(rows), -1, np.int32),
             )
-            why = run_queries(asked, heads[rows], nobody, wanted, desk, make_results(found=entities, scores=values))
+            why = run_queries(
+                asked, heads[rows], nobody, wanted, desk, make_query_results(found=entities, scores=values)
+            )
             found[rows] = entities
             scores[rows] = np.where(entities >= 0, self.ways.shown(asked.relation, values), 0)
             if reasons:
@@ -149,7 +151,7 @@ class RuleSearcher:
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
             values = np.empty((len(rows), 1))
             wanted = Wanted(SCORE, hidden, False, reasons, self.graph.stepped, EVERYBODY)
-            why = run_queries(asked, heads[rows], tails[rows], wanted, desk, make_results(scores=values))
+            why = run_queries(asked, heads[rows], tails[rows], wanted, desk, make_query_results(scores=values))
             scores[rows] = np.where(np.isnan(values[:, 0]), 0, self.ways.shown(asked.relation, values[:, 0]))
             noted.append((rows, why))
 
@@ -183,7 +185,7 @@ class RuleSearcher:
         try:
             desk = self._desks.get_nowait()
         except Empty:
-            desk = new_desk(self.graph.n_entities, len(self.encoded.theory.traits.owner_offsets) - 1)
+            desk = make_query_desk(self.graph.n_entities, len(self.encoded.theory.traits.owner_offsets) - 1)
         yield desk
         self._desks.put(desk)  # after an error it may not be clean, and is not given back
 

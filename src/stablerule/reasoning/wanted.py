@@ -52,10 +52,10 @@ class Wanted:
             check_at_least_one(name, value)
         for name, most in (("threshold", math.inf), ("min_probability", 1)):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and 0 <= value <= most and value < math.inf):
+            if value is not None and not (_is_number_wanted(value) and 0 <= value <= most and value < math.inf):
                 must = "a number of at least 0" if most > 1 else "a number between 0 and 1"
                 raise OptionError(f"Argument {name!r} must be {must}, got {value!r}.")
-        if not (_is_number(self.missing) and 0 < self.missing < 1):
+        if not (_is_number_wanted(self.missing) and 0 < self.missing < 1):
             raise OptionError(f"Argument 'missing' must be a share between 0 and 1, got {self.missing!r}.")
         for name, choices in (("candidates", ("range", "all")), ("domain", ("kind", "observed", "all"))):
             if getattr(self, name) not in choices:
@@ -90,5 +90,5 @@ class WantedOptions(TypedDict, total=False):
     missing: float
 
 
-def _is_number(value: object) -> bool:
+def _is_number_wanted(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)

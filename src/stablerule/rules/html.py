@@ -16,7 +16,7 @@ COLUMNS = ("score", "confidence", "pca_confidence", "support")
 
 def spell_rules_as_html(title: str, rules: Iterable[ScoredRule], more: int) -> str:
     """Write a table of rules; names are escaped, and a number that is an estimate begins with ~."""
-    rows = "".join(map(_spell_row, rules))
+    rows = "".join(map(_spell_rule_row, rules))
     titles = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in COLUMNS)
     behind = f"<p>and {more:,} more</p>" if more > 0 else ""
     return (
@@ -25,7 +25,7 @@ def spell_rules_as_html(title: str, rules: Iterable[ScoredRule], more: int) -> s
     )
 
 
-def _spell_row(one: ScoredRule) -> str:
+def _spell_rule_row(one: ScoredRule) -> str:
     cells = "".join(f"<td>{spell_rule_cell(one, name)}</td>" for name in COLUMNS)
     return f"<tr><td style='text-align: left'>{escape(str(one.rule))}</td>{cells}</tr>"
 

@@ -100,9 +100,9 @@ def measure_rules(
         if needed <= limit:
             survey.count(survey.possible, advance, threads)
             return _make_statistics(survey)
-        survey.count(_divide_budget(survey, limit / 2), advance, threads)
+        survey.count(_divide_measuring_budget(survey, limit / 2), advance, threads)
         found = _make_statistics(survey)
-        for find_wanted in (_find_best, _find_possibly_best, _find_rare):
+        for find_wanted in (_find_best_rules, _find_possibly_best_rules, _find_rare_rules):
             while len(chosen := survey.afford(find_wanted(found, heads), limit)):
                 until = survey.tried.copy()
                 until[chosen] = survey.possible[chosen]
@@ -128,7 +128,7 @@ def _make_statistics(survey: Survey) -> Statistics:
     )
 
 
-def _divide_budget(survey: Survey, budget: float) -> NDArray[np.int64]:
+def _divide_measuring_budget(survey: Survey, budget: float) -> NDArray[np.int64]:
     """Return how many heads to try: cheap bodies get what they need, and the others as much as each other."""
     costs, possible = survey.costs, survey.possible
     ascending = np.sort(costs)
@@ -139,17 +139,17 @@ def _divide_budget(survey: Survey, budget: float) -> NDArray[np.int64]:
     return np.asarray(np.minimum(possible, wanted), np.int64)
 
 
-def _find_best(found: Statistics, heads: Ids) -> NDArray[np.int64]:
+def _find_best_rules(found: Statistics, heads: Ids) -> NDArray[np.int64]:
     """Sampled rules that are among the best of all or of their relation."""
-    return _find_sampled_top(found, heads, found.confidence)
+    return _find_sampled_top_rules(found, heads, found.confidence)
 
 
-def _find_possibly_best(found: Statistics, heads: Ids) -> NDArray[np.int64]:
+def _find_possibly_best_rules(found: Statistics, heads: Ids) -> NDArray[np.int64]:
     """Sampled rules that may be among the best of all or of their relation, for all that is known."""
-    return _find_sampled_top(found, heads, found.confidence_high)
+    return _find_sampled_top_rules(found, heads, found.confidence_high)
 
 
-def _find_sampled_top(found: Statistics, heads: Ids, value: NDArray[np.float64]) -> NDArray[np.int64]:
+def _find_sampled_top_rules(found: Statistics, heads: Ids, value: NDArray[np.float64]) -> NDArray[np.int64]:
     order = np.lexsort((-found.confidence, -value))
     by_relation = order[np.argsort(heads[order], kind="stable")]
     ranks = np.arange(len(heads)) - np.searchsorted(heads[by_relation], heads[by_relation])
@@ -159,7 +159,7 @@ def _find_sampled_top(found: Statistics, heads: Ids, value: NDArray[np.float64])
     return order[(top & (found.heads_tried < 1))[order]]
 
 
-def _find_rare(found: Statistics, _: Ids) -> NDArray[np.int64]:
+def _find_rare_rules(found: Statistics, _: Ids) -> NDArray[np.int64]:
     """Sampled rules of which few pairs were seen, the fewest first."""
     seen = found.body_count * found.heads_tried
     order = np.argsort(seen, kind="stable")

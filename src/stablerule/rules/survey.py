@@ -68,19 +68,21 @@ class Survey:
     def of(cls, graph: Graph, bodies: Ids, heads: Ids, examples: ExampleFacts, among: Ids | None, seed: int) -> Survey:
         """Arrange rules; with `among`, only those heads count, and every body is followed from its own."""
         relations = 2 * graph.n_relations
-        chosen, body_of, turned, costs = _choose_ends(graph, bodies, either=among is None)
+        chosen, body_of, turned, costs = _choose_ends_of_rules(graph, bodies, either=among is None)
         concluded = np.where(turned, (heads + graph.n_relations) % relations, heads)
         conclusions, slot_of = np.unique(body_of * relations + concluded, return_inverse=True)
         ask_tails = np.zeros(len(conclusions), np.bool_)
         ask_tails[slot_of[turned]] = True
         starts = np.searchsorted(conclusions, np.arange(len(chosen) + 1) * relations).astype(np.int64)
         heads_of = {
-            first: np.random.default_rng([seed, first]).permutation(np.unique(_list_heads(graph, first, among)))
+            first: np.random.default_rng([seed, first]).permutation(
+                np.unique(_list_heads_of_rules(graph, first, among))
+            )
             for first in np.unique(chosen[:, 0]).tolist()
         }
         possible = np.array([len(heads_of[first]) for first in chosen[:, 0].tolist()], np.int64)
         concluded_of, which = np.unique(heads, return_inverse=True)
-        facts = np.array([len(_list_heads(examples.facts, r, among)) for r in concluded_of.tolist()], np.int64)
+        facts = np.array([len(_list_heads_of_rules(examples.facts, r, among)) for r in concluded_of.tolist()], np.int64)
         return cls(
             graph=graph,
             examples=examples,
@@ -155,18 +157,18 @@ class Survey:
         )
 
 
-def _list_heads(graph: Graph, relation: int, among: Ids | None) -> Ids:
+def _list_heads_of_rules(graph: Graph, relation: int, among: Ids | None) -> Ids:
     """List the heads of the facts of a relation or inverse, as often as they have one."""
     heads, _ = graph.facts(relation)
     return heads if among is None else heads[np.isin(heads, among)]
 
 
-def _choose_ends(graph: Graph, bodies: Ids, *, either: bool) -> tuple[Ids, Places, NDArray[np.bool_], Numbers]:
+def _choose_ends_of_rules(graph: Graph, bodies: Ids, *, either: bool) -> tuple[Ids, Places, NDArray[np.bool_], Numbers]:
     """Return the bodies to follow, which of them each rule has, whether it is turned round, and what each costs."""
     distinct, which = np.unique(bodies, axis=0, return_inverse=True)
     if not either:
         return distinct, which.ravel(), np.zeros(len(bodies), bool), estimate_body_costs(graph, distinct)
-    both, place = np.unique(np.concatenate([distinct, _turn_round(distinct, graph)]), axis=0, return_inverse=True)
+    both, place = np.unique(np.concatenate([distinct, _turn_rules_round(distinct, graph)]), axis=0, return_inverse=True)
     costs = estimate_body_costs(graph, both)
     here, there = place.reshape(2, -1)
     # Of equal ends the one that comes first, so that a body and its inverse choose the same.
@@ -175,7 +177,7 @@ def _choose_ends(graph: Graph, bodies: Ids, *, either: bool) -> tuple[Ids, Place
     return np.ascontiguousarray(both[chosen]), body_of[which.ravel()], turned[which.ravel()], costs[chosen]
 
 
-def _turn_round(bodies: Ids, graph: Graph) -> Ids:
+def _turn_rules_round(bodies: Ids, graph: Graph) -> Ids:
     """Return the bodies that lead from the tails to the heads."""
     places = (bodies >= 0).sum(1)[:, None] - 1 - np.arange(bodies.shape[1])
     steps = np.take_along_axis(bodies, np.maximum(places, 0), axis=1)

@@ -69,7 +69,7 @@ class Desk(NamedTuple):
     marked: NDArray[np.bool_]
 
 
-def new_desk(entities: int, traits: int) -> Desk:
+def make_query_desk(entities: int, traits: int) -> Desk:
     """Make a desk for a graph with so many entities; evidence of what no rule reaches is never touched."""
     table, scores = np.empty((entities, len(COLUMNS)), np.float32), np.empty(entities)
     return Desk(make_firing_workplace(entities, traits), table, scores, np.zeros(entities, bool))
@@ -96,7 +96,7 @@ class Results(NamedTuple):
 
     ranks: (n, 4) better rivals, equal rivals, whether a rule reaches the answer, candidates with the answer.
     found: (n, k) the best answers, -1 where there are no more. scores: (n, k) theirs, or (n, 1) that of the answer, NaN
-    where no rule reaches it. rows: (n, k, columns) evidence, see `_gather_rows`, and stand_for: (n, k).
+    where no rule reaches it. rows: (n, k, columns) evidence, see `_gather_evidence_rows`, and stand_for: (n, k).
     """
 
     ranks: NDArray[np.int64]
@@ -106,7 +106,7 @@ class Results(NamedTuple):
     stand_for: NDArray[np.float32]
 
 
-def make_results(
+def make_query_results(
     *,
     ranks: NDArray[np.int64] | None = None,
     found: Ids | None = None,
@@ -166,18 +166,18 @@ def run_queries(  # noqa: PLR0912, PLR0915  # four tasks
             if place >= 0:
                 _rank_candidate(Order(scores, lists, f.entities, popularity), f, marked, place, out.ranks[q])
             else:
-                _rank_the_rest(a.popular, popularity, f, marked, answer, known_tails, hidden, out.ranks[q])
+                _rank_unreached_candidate(a.popular, popularity, f, marked, answer, known_tails, hidden, out.ranks[q])
         elif task == ANSWER:
             if not wanted.itself:
                 marked[head] = True
             order = Order(scores, lists, f.entities, popularity)
-            _find_best(order, f, marked, wanted.allowed, slots, out.found[q], out.scores[q])
+            _find_best_candidates(order, f, marked, wanted.allowed, slots, out.found[q], out.scores[q])
             marked[head] = False
         elif task == SCORE:
             slots[0] = place
             out.scores[q, 0] = scores[place] if place >= 0 else np.nan
         else:
-            _gather_rows(f, table, popularity, offsets, marked, place, own, out.rows[q], out.stand_for[q])
+            _gather_evidence_rows(f, table, popularity, offsets, marked, place, own, out.rows[q], out.stand_for[q])
         for tail in known_tails:
             marked[tail] = False
         if wanted.reasons > 0:
@@ -210,7 +210,7 @@ def _rank_candidate(order: Order, f: Firings, marked: NDArray[np.bool_], place: 
 
 
 @compiled_leaf_part
-def _rank_the_rest(
+def _rank_unreached_candidate(
     popular: Ids,
     popularity: Ids,
     f: Firings,
@@ -244,7 +244,7 @@ def _rank_the_rest(
 
 
 @compiled_part
-def _find_best(
+def _find_best_candidates(
     order: Order,
     f: Firings,
     marked: NDArray[np.bool_],
@@ -261,7 +261,7 @@ def _find_best(
         if not marked[entity] and (len(allowed) == 0 or allowed[entity]):
             chosen[n] = slot
             n += 1
-    best = _bring_best_to_front(order, chosen, n, k)
+    best = _bring_best_candidates_to_front(order, chosen, n, k)
     for i in range(k):
         slots[i] = -1
         if i < best:
@@ -271,36 +271,36 @@ def _find_best(
 
 
 @compiled_leaf_part
-def _bring_best_to_front(order: Order, chosen: Ids, n: int, k: int) -> int:
+def _bring_best_candidates_to_front(order: Order, chosen: Ids, n: int, k: int) -> int:
     """Bring the k best of chosen[:n], which are slots, to its front, the best first; returns how many there are."""
     size = min(k, n)  # of a heap of the best so far, the worst of them on top
     for at in range(size // 2 - 1, -1, -1):
-        _sink(order, chosen, at, size)
+        _sink_candidate_in_heap(order, chosen, at, size)
     for i in range(size, n):
-        if order.scores[chosen[i]] >= order.scores[chosen[0]] and _is_better(order, chosen[i], chosen[0]):
+        if order.scores[chosen[i]] >= order.scores[chosen[0]] and _is_better_candidate(order, chosen[i], chosen[0]):
             chosen[0] = chosen[i]
-            _sink(order, chosen, ZERO, size)
+            _sink_candidate_in_heap(order, chosen, ZERO, size)
     for end in range(size - 1, 0, -1):
         chosen[0], chosen[end] = chosen[end], chosen[0]
-        _sink(order, chosen, ZERO, end)
+        _sink_candidate_in_heap(order, chosen, ZERO, end)
     return size
 
 
 @compiled_leaf_part
-def _sink(order: Order, chosen: Ids, at: int, size: int) -> None:
+def _sink_candidate_in_heap(order: Order, chosen: Ids, at: int, size: int) -> None:
     """Let a slot sink in the heap until none below it is worse."""
     while 2 * at + 1 < size:
         child = 2 * at + 1
-        if child + 1 < size and _is_better(order, chosen[child], chosen[child + 1]):
+        if child + 1 < size and _is_better_candidate(order, chosen[child], chosen[child + 1]):
             child += 1
-        if _is_better(order, chosen[child], chosen[at]):
+        if _is_better_candidate(order, chosen[child], chosen[at]):
             return
         chosen[at], chosen[child] = chosen[child], chosen[at]
         at = child
 
 
 @compiled_leaf_part
-def _is_better(order: Order, slot: int, other: int) -> bool:
+def _is_better_candidate(order: Order, slot: int, other: int) -> bool:
     """Compare two slots; where nothing else tells them apart, by the entity's id."""
     one: Any = np.int64(slot)
     another: Any = np.int64(other)
@@ -309,7 +309,7 @@ def _is_better(order: Order, slot: int, other: int) -> bool:
 
 
 @compiled_part
-def _gather_rows(
+def _gather_evidence_rows(
     f: Firings,
     table: NDArray[np.float32],
     popularity: Ids,

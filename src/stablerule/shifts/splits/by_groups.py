@@ -40,7 +40,7 @@ def split_test_side(dataset: Dataset, groups: Sequence[str]) -> Split:
     test = check_split_source(dataset).test
     if not len(test):
         raise InputError(f"Dataset {dataset.name!r} has nothing in test: there is nothing to divide.")
-    labels = _check_group_names(groups, test)
+    labels = _check_split_group_names(groups, test)
     names, sizes = np.unique(labels, return_counts=True)
     folders = name_group_folders(names.tolist(), "group-")
     parts = {
@@ -112,7 +112,7 @@ def split_train_side(
     return Split(parts, manifest, None if thinning else made.train.take(drawn.mask))
 
 
-def _check_group_names(groups: Sequence[str], test: Triples) -> NDArray[Any]:
+def _check_split_group_names(groups: Sequence[str], test: Triples) -> NDArray[Any]:
     names = groups if isinstance(groups, str) else list(groups)
     for row, name in enumerate(names):
         if not isinstance(name, str) or not name.strip():
