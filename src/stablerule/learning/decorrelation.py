@@ -84,7 +84,8 @@ class BodyWeights:
         _check_body_ids(body_ids, len(Z), len(self.logits))
         with torch.inference_mode():  # many small operations, and no gradient but the one written out
             w, steps = self._improve(body_ids, Z, counts.to(self.logits))
-        return Weighting(w.clone().to(Z), steps)
+        w = w.clone().to(Z)
+        return Weighting(w if self.options.literal else _keep_above_zero(w), steps)
 
     def _improve(self, body_ids: Tensor, Z: Tensor, m: Tensor) -> tuple[Tensor, list[WeightStep]]:
         o, N = self.options, float(m.sum())
@@ -118,7 +119,7 @@ class BodyWeights:
                 # Weights that are carried over live at the floor: to stop there would freeze them while Z moves on.
                 ahead = _temper_weights(ahead.log(), even, o.share_floor)
                 share = effective_share(ahead, even)
-            w = ahead
+            w = ahead if o.literal else _keep_above_zero(ahead)  # each step multiplies: 0 would never come back
         if not (o.restart or o.literal):
             self.logits[body_ids], self.adam[:, body_ids] = w.log(), adam
         return w, steps
@@ -213,6 +214,11 @@ def _take_adam_step(adam: Tensor, g: Tensor) -> Tensor:
 def _rescale_weights(w: Tensor, even: Tensor) -> Tensor:
     """Bring the mean weight of a sample to 1."""
     return w / (even @ w)
+
+
+def _keep_above_zero(w: Tensor) -> Tensor:
+    """Raise weights that rounded to 0 to the smallest number of their precision."""
+    return w.clamp_min(torch.finfo(w.dtype).tiny)
 
 
 def _temper_weights(t: Tensor, even: Tensor, share: float) -> Tensor:
