@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from typer.testing import Result
 
 from stablerule import Dataset, Tabular, Triples, households, load_model, read_dataset, write_dataset
-from stablerule.cli.complete_files import BASE, Parts, spell_output_cell, spell_output_iri
+from stablerule.cli.complete_files import Parts
 from stablerule.graph import Graph
+from stablerule.io.iris import BASE, spell_output_cell, spell_output_iri
 from stablerule.io.rdf import Shortening
 from stablerule.learning.options import Mining
 from stablerule.reasoning.completing import Completion, complete

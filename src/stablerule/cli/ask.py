@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
-from stablerule.cli.model_graph import GraphOption, ModelArgument, ModelOnGraph, open_model_argument
+from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model_argument
 from stablerule.cli.output import (
     STDOUT,
     check_output_option,
@@ -27,32 +25,14 @@ from stablerule.io import write_beside
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.streams import is_stream
 from stablerule.reasoning.answers import spell_reason_share, spell_score
-from stablerule.reasoning.calibration import read_answers
 from stablerule.registry import METHODS
 
 if TYPE_CHECKING:
-    from stablerule.reasoning import Answer
+    from stablerule.reasoning.model_on_graph import ModelOnGraph, RankedAnswer
 
 CANDIDATES = ("all", "range")
 TABLES = (".tsv", ".txt")
 LEAST_SHARE = 0.01  # of the best score: below, an answer is given without a reason
-
-
-@dataclass(frozen=True)
-class RankedAnswer:
-    """An answer in its place, and the split that has the fact if any has it."""
-
-    rank: int
-    answer: Answer
-    split: str | None
-
-    def to_json(self, *, explain: bool) -> dict[str, Any]:
-        """Return plain values; a model that also scores by itself may give an answer that no rule leads to."""
-        row = {"rank": self.rank, "entity": self.answer.entity, "score": self.answer.score}
-        row |= {"probability": self.answer.probability}
-        row |= {"known": self.split is not None, "split": self.split}
-        reason = next(iter(self.answer.reasons), None)
-        return row | {"explanation": reason and reason.to_json()} if explain else row
 
 
 def ask(
@@ -103,7 +83,14 @@ def ask(
         raise OptionError("-o is for the answers to a file of queries; those to one query are printed.")
     opened = open_model_argument(model, graph)
     asked = inverse_of(relation) if inverse else relation
-    answers = _collect_ranked_answers(opened, head, asked, top, new=new, candidates=candidates, explain=explain)
+    answers = opened.rank_answers(
+        head,
+        asked,
+        top,
+        new=new,
+        candidates=candidates,
+        most_reasons=1 if explain else 0,
+    )
     if json:
         print_json({"head": head, "relation": asked, "answers": [row.to_json(explain=explain) for row in answers]})
     elif answers:
@@ -121,39 +108,6 @@ def _explain_empty_answers(opened: ModelOnGraph, head: str, relation: str) -> st
         f"no rule leads from {head!r} to one for {relation!r}. "
         "For an answer that you expect, stablerule explain says why."
     )
-
-
-def _collect_ranked_answers(
-    opened: ModelOnGraph, head: str, relation: str, top: int, *, new: bool, candidates: Any, explain: bool
-) -> list[RankedAnswer]:
-    words = opened.graph.vocabulary
-    about = words.entity_id(head), words.relation_id(relation)
-    found = opened.model.answer(
-        [(head, relation)],
-        top,
-        graph=opened.graph,
-        known=opened.known if new else (),
-        candidates=candidates,
-        explain=explain,
-        most_reasons=1,
-    )
-    answers = _add_probabilities_to_ranked(opened, about, next(found))
-    return [
-        RankedAnswer(rank, answer, opened.split_with(*about, words.entity_id(answer.entity)))
-        for rank, answer in enumerate(answers, 1)
-    ]
-
-
-def _add_probabilities_to_ranked(opened: ModelOnGraph, about: tuple[int, int], answers: list[Answer]) -> list[Answer]:
-    """Read them again: here the facts of all splits are known, so that a head may be known to have its value."""
-    calibration, words = opened.model.calibration_for(opened.graph), opened.graph.vocabulary
-    if isinstance(calibration, str):
-        return answers
-    heads, relations = (np.full(len(answers), one, np.int32) for one in about)
-    entities = np.array([words.entity_id(answer.entity) for answer in answers], np.int32)
-    scores = np.array([answer.score for answer in answers], np.float64)
-    likely = read_answers(calibration, opened.known, heads, relations, entities, scores)
-    return [replace(answer, probability=one) for answer, one in zip(answers, likely, strict=True)]
 
 
 def _print_ranked_answers(answers: list[RankedAnswer]) -> None:

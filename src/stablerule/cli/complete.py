@@ -13,7 +13,6 @@ import polars as pl
 import typer
 
 from stablerule.cli.complete_files import (
-    BASE,
     FORMATS,
     STEP,
     Parts,
@@ -21,12 +20,12 @@ from stablerule.cli.complete_files import (
     check_output_names,
     find_completion_format,
     find_completion_writer,
-    is_output_iri,
 )
 from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model_argument
 from stablerule.cli.output import name_options_as_typed, note, plain, print_atoms, print_message, visible
 from stablerule.errors import OptionError, spell_count
 from stablerule.io import write_beside
+from stablerule.io.iris import BASE, is_output_iri
 from stablerule.io.temporaries import claim_output
 from stablerule.progress import progress_bar
 from stablerule.reasoning.answers import spell_reason_share, spell_score
@@ -49,7 +48,7 @@ SHOWN = 5  # of the best facts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stablerule.cli.model_graph import ModelOnGraph
+    from stablerule.reasoning.model_on_graph import ModelOnGraph
 
 
 def complete(
@@ -117,9 +116,7 @@ def complete(
     check_output_names(opened.graph.vocabulary, output)
     calibration = opened.model.calibration_for(opened.graph)
     with name_options_as_typed():
-        completion = Completion(
-            opened.searcher, wanted, known=opened.known, relations=relation or None, calibration=calibration
-        )
+        completion = opened.completion(wanted, relation or None)
     if isinstance(calibration, str):
         note(f"there is no calibration, and no probability: {calibration}.")
     with claim_output(output):

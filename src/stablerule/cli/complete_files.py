@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import quote
 
 import polars as pl
 
@@ -24,6 +23,7 @@ from stablerule.io.atomic import make_write_error
 from stablerule.io.checked_folder import CheckedFolder
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.frames import expect_damage
+from stablerule.io.iris import LITERAL, spell_output_cell, spell_output_iri
 from stablerule.io.rdf import Shortening
 from stablerule.io.streams import is_stream
 from stablerule.io.temporaries import SUFFIX
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from stablerule.graph import Vocabulary
 
 FORMATS = (".tsv", ".parquet", ".nt", ".jsonl")
-BASE = "urn:stablerule:"
 IDENTITY = "completion.json"
 STEP = " - "  # between the entities of a path
 
@@ -205,45 +204,3 @@ def _write_ntriples(frames: Iterable[pl.DataFrame], stream: IO[bytes], names: Sh
             stream.write(f"{line} .\n".encode())
     if left_out:
         note(f"Left out, because N-Triples can't hold it: {spell_count(left_out, 'fact')} with a literal as head.")
-
-
-# What is allowed in an IRI besides its delimiters, RFC 3987 without what is rare.
-_FAR = "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef\U00010000-\U0001fffd\U00020000-\U0002fffd"
-_CHARACTER = rf"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@{_FAR}]|%[0-9A-Fa-f]{{2}})"
-IRI = re.compile(
-    r"[A-Za-z][A-Za-z0-9+.\-]*:"
-    rf"(?://(?:[A-Za-z0-9\-._~{_FAR}]|%[0-9A-Fa-f]{{2}})+(?::[0-9]*)?(?=[/?#]|\Z)|(?!//))"
-    rf"(?:{_CHARACTER}|/)*(?:\?(?:{_CHARACTER}|[/?])*)?(?:#(?:{_CHARACTER}|[/?])*)?\Z"
-)
-NOT_IN_A_NAME = re.compile(rf"[^A-Za-z0-9\-._~!$&'()*+,;=:@/{_FAR}]")
-BLANK_NODE = re.compile(r"_:[A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_\-])?\Z")
-LITERAL = re.compile(
-    r'"(?:[^"\\\n\r]|\\[tbnrf"\'\\]|\\u[0-9A-Fa-f]{4})*"'
-    r"(?:@[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\^\^<[A-Za-z][A-Za-z0-9+.\-]*:[A-Za-z0-9\-._~/#]*>)?\Z"
-)
-
-
-def is_output_iri(name: str) -> bool:
-    """Tell whether a name is an IRI.
-
-    >>> is_output_iri("https://example.org/New%20York"), is_output_iri("New York")
-    (True, False)
-    """
-    return IRI.match(name) is not None
-
-
-def spell_output_cell(name: str, names: Shortening, base: str) -> str:
-    """Write an entity as N-Triples do; what is no IRI, blank node or literal stands percent-encoded under the base.
-
-    >>> spell_output_cell("New York", Shortening({}), BASE), spell_output_cell('"12"', Shortening({}), BASE)
-    ('<urn:stablerule:New%20York>', '"12"')
-    """
-    return name if BLANK_NODE.match(name) or LITERAL.match(name) else spell_output_iri(name, names, base)
-
-
-def spell_output_iri(name: str, names: Shortening, base: str) -> str:
-    """Write a name as an IRI; prefixes that shortened it are written in full."""
-    full = names.expand(name)
-    if full is not None and is_output_iri(full):
-        return f"<{full}>"
-    return f"<{base}{NOT_IN_A_NAME.sub(lambda found: quote(found[0], safe=''), name)}>"

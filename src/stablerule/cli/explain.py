@@ -11,7 +11,6 @@ from stablerule.cli.output import print_atoms, print_json
 from stablerule.errors import OptionError, spell_count
 from stablerule.reasoning.answers import spell_facts_of_reason, spell_score
 from stablerule.reasoning.queries import encode_triples
-from stablerule.reasoning.whynot import explain_why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,9 +29,9 @@ def explain(
     if top < 0:
         raise OptionError(f"--top must be 0 or more, got {top}.")
     opened = open_model_argument(model, graph)
-    reasons = opened.model.explain((head, relation, tail), graph=opened.graph)
+    reasons = opened.explain((head, relation, tail))
     asked = encode_triples([(head, relation, tail)], opened.graph.vocabulary)
-    doubt = explain_why_not(opened.search, *asked, known=opened.known)
+    doubt = opened.why_not((head, relation, tail))
     split = opened.split_with(*(int(ids[0]) for ids in asked))
     if json:
         print_json(doubt.to_json() | {"split": split, "explanations": [reason.to_json() for reason in reasons]})

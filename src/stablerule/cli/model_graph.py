@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -11,13 +10,12 @@ import typer
 from stablerule.cli.output import note
 from stablerule.cli.reading import open_as_learned
 from stablerule.errors import InputError
+from stablerule.reasoning.model_on_graph import ModelOnGraph
 from stablerule.registry import load_model
 
 if TYPE_CHECKING:
-    from stablerule.graph import Dataset, Graph
+    from stablerule.graph import Dataset
     from stablerule.reasoning import Reasoner
-    from stablerule.reasoning.rule_searcher import RuleSearcher
-    from stablerule.reasoning.searcher import Searcher
 
 ModelArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")]
 GraphOption: TypeAlias = Annotated[
@@ -28,45 +26,6 @@ GraphOption: TypeAlias = Annotated[
         help="Another graph to look in than the one in the model's folder. A file is read as that one was.",
     ),
 ]
-
-
-@dataclass(frozen=True)
-class ModelOnGraph:
-    """A model, and the dataset whose training facts it answers from."""
-
-    model: Reasoner
-    dataset: Dataset
-
-    @property
-    def graph(self) -> Graph:
-        """The facts that the model answers from."""
-        return self.dataset.graph
-
-    @property
-    def searcher(self) -> Searcher:
-        """What answers, ready for the graph."""
-        return self.model.searcher(self.graph)
-
-    @property
-    def search(self) -> RuleSearcher:
-        """The model's rules, ready for the graph; an error for a model that has none."""
-        return self.model.rule_searcher(self.graph)
-
-    @property
-    def known(self) -> Graph:
-        """The facts of all splits."""
-        return self.dataset.known
-
-    def split_with(self, head: int, relation: int, tail: int) -> str | None:
-        """Name the split that has a fact, if any has it."""
-        if tail in self.graph.tails(head, relation):
-            return "train"
-        n = self.graph.n_relations
-        fact = (head, relation, tail) if relation < n else (tail, relation - n, head)
-        for name in ("valid", "test"):
-            if (self.dataset.split(name).rows == fact).all(axis=1).any():
-                return name
-        return None
 
 
 def open_model_argument(folder: Path, graph: str | None) -> ModelOnGraph:

@@ -17,9 +17,9 @@ from stablerule.io.text import decode_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from stablerule.cli.model_graph import ModelOnGraph
     from stablerule.graph import Vocabulary
     from stablerule.reasoning import Answer
+    from stablerule.reasoning.model_on_graph import ModelOnGraph
 
 UNKNOWN, COMMENT = "?", "#"
 STDIN = Path("-")

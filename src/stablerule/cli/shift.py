@@ -30,7 +30,7 @@ from stablerule.shifts.conditions import Condition
 from stablerule.shifts.report import FIGURES
 
 if TYPE_CHECKING:
-    from stablerule.cli.model_graph import ModelOnGraph
+    from stablerule.reasoning.model_on_graph import ModelOnGraph
     from stablerule.shifts import ShiftReport
 
 REFERENCES = ("test", "valid")
