@@ -61,7 +61,7 @@ def test_the_examples_in_the_docstrings_hold(text: Any) -> None:
             "[a](docs/data.md) and [b](README.md)",
             "[a](data.md) and [b](index.md)",
         ),
-        ("docs/learning.md", "learning.md", "![a](images/stats.svg)", "![a](images/stats.svg)"),
+        ("docs/learning.md", "learning.md", "![a](images/answer.svg)", "![a](images/answer.svg)"),
         ("docs/learning.md", "learning.md", "[a](../benchmarks/reading.py)", "[a](files/benchmarks/reading.py)"),
         ("lab/docs/paper.md", "lab/paper.md", "see [the files](../results) here", "see the files here"),
         ("docs/data.md", "data.md", "[a](https://example.org/docs/data.md)", "[a](https://example.org/docs/data.md)"),
