@@ -164,3 +164,13 @@ def spell_count(count: int, what: str) -> str:
     ('1 rule', '1,200 rules')
     """
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def shorten_system_error(error: Exception) -> str:
+    """Say in a few words what the system or polars said in many.
+
+    >>> shorten_system_error(ValueError("embedded null byte.\\nin a name"))
+    'embedded null byte'
+    """
+    said = getattr(error, "strerror", None) or (str(error).splitlines() or [type(error).__name__])[0]
+    return str(said).rstrip(".")

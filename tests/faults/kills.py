@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 
 from stablerule.cli import main
-from stablerule.io import folders, temporaries
+from stablerule.io import atomic, folders
 from stablerule.learning.checkpoints import Checkpoints
 
 # What changes a disk, or makes ready to.
@@ -156,7 +156,7 @@ class Points:
     def watch(self, frame: FrameType, event: str, function: Any) -> None:
         """Be called by Python before each call."""
         if not self.counting:
-            self.counting = event == "call" and frame.f_code.co_filename == temporaries.__file__
+            self.counting = event == "call" and frame.f_code.co_filename == atomic.__file__
             return
         if event != "c_call" or getattr(function, "__qualname__", "") not in CALLS:
             return
@@ -199,7 +199,7 @@ def judge_fault(work: Work, kind: str, ended: Ended, states: list[dict[str, str]
         return f"ended with {ended.code}: {ended.printed[-300:]}"
     if "Traceback" in ended.printed or "Exception ignored" in ended.printed:
         return f"printed a traceback: {ended.printed[-300:]}"
-    temporaries.restore_folder(Path(work.output))
+    atomic.restore_folder(Path(work.output))
     found = read_whole(Path(work.output))
     if found in states or (kind == "interrupt" and work.saves_early and list(found) in map(list, states)):
         return None

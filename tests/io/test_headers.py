@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule import Dataset, read_dataset, write_dataset
-from stablerule.io.headers import ENDS, ENOUGH_ROWS, RELATIONS
+from stablerule.io.columns import ENDS, ENOUGH_ROWS, RELATIONS
 from stablerule.io.options import ReadOptions
 from stablerule.io.tables import TableReader
 

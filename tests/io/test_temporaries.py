@@ -14,8 +14,8 @@ from stablerule import load_model, open_graph, read_dataset, save_graph, write_d
 from stablerule.datasets import households
 from stablerule.errors import ReadError, WriteError
 from stablerule.io import folder_beside, write_beside
+from stablerule.io.atomic import SUFFIX, claim_output, restore_folder
 from stablerule.io.folders import OwnFolder
-from stablerule.io.temporaries import SUFFIX, claim_output, restore_folder
 from stablerule.learning import Tabular
 
 
@@ -185,7 +185,7 @@ def test_long_work_on_an_output_is_claimed(tmp_path: Path) -> None:
 
 
 def test_there_is_an_end_to_how_many_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stablerule.io.temporaries.MOST", 1)
+    monkeypatch.setattr("stablerule.io.atomic.MOST", 1)
     with (
         write_beside(tmp_path / "out"),
         pytest.raises(WriteError, match="out: can't be written: 1 other processes are writing"),

@@ -25,8 +25,8 @@ from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model_ar
 from stablerule.cli.output import name_options_as_typed, note, plain, print_atoms, print_message, visible
 from stablerule.errors import OptionError, spell_count
 from stablerule.io import write_beside
+from stablerule.io.atomic import claim_output
 from stablerule.io.iris import BASE, is_output_iri
-from stablerule.io.temporaries import claim_output
 from stablerule.progress import progress_bar
 from stablerule.reasoning.answers import spell_reason_share, spell_score
 from stablerule.reasoning.calibration import MISSING

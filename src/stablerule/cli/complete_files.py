@@ -19,14 +19,13 @@ import polars as pl
 from stablerule.cli.output import check_output_option, note
 from stablerule.errors import OptionError, ReadError, WriteError, spell_count
 from stablerule.io import write_beside
-from stablerule.io.atomic import make_write_error
+from stablerule.io.atomic import SUFFIX, make_write_error
 from stablerule.io.checked_folder import CheckedFolder
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.frames import expect_damage
 from stablerule.io.iris import LITERAL, spell_output_cell, spell_output_iri
 from stablerule.io.rdf import Shortening
 from stablerule.io.streams import is_stream
-from stablerule.io.temporaries import SUFFIX
 
 if TYPE_CHECKING:
     from stablerule.graph import Vocabulary

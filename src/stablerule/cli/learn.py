@@ -16,7 +16,7 @@ from stablerule.cli.reading import parse_set_options, take_data_options
 from stablerule.errors import OptionError, OutputExists, WriteError
 from stablerule.graph import Dataset, Triples
 from stablerule.io import check_output_folder
-from stablerule.io.temporaries import claim_output, restore_folder
+from stablerule.io.atomic import claim_output, restore_folder
 from stablerule.learning import StableRule
 from stablerule.learning.refit import count_held_out
 from stablerule.reasoning import Reasoner

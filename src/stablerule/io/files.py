@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
-from stablerule.errors import ReadError
-from stablerule.io.temporaries import restore_folder
+from stablerule.errors import ReadError, shorten_system_error
+from stablerule.io.atomic import restore_folder
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -74,13 +74,7 @@ def find_path_kind(path: Path) -> Literal["file", "folder"] | None:
 
 def make_read_error(path: Path, error: Exception) -> ReadError:
     """Word what the system says when it does not let us read."""
-    return ReadError(f"can't be read: {shorten_file_error(error)}.", path=path)
-
-
-def shorten_file_error(error: Exception) -> str:
-    """Say in a few words what the system or polars said in many."""
-    said = getattr(error, "strerror", None) or (str(error).splitlines() or [type(error).__name__])[0]
-    return str(said).rstrip(".")
+    return ReadError(f"can't be read: {shorten_system_error(error)}.", path=path)
 
 
 @contextmanager

@@ -17,8 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from stablerule.errors import OutputExists, WriteError
-from stablerule.io.atomic import flush_to_disk, read_umask, resolve_place, word_write_errors
-from stablerule.io.temporaries import NEW, OLD, SUFFIX, make_temporary_folder, restore_folder
+from stablerule.io.atomic import (
+    NEW,
+    OLD,
+    SUFFIX,
+    flush_to_disk,
+    make_temporary_folder,
+    read_umask,
+    resolve_place,
+    restore_folder,
+    word_write_errors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from stablerule.errors import OptionError, ReadError
+from stablerule.errors import OptionError, ReadError, shorten_system_error
 from stablerule.io.columns import Part, Place, find_table_layout, type_optional_columns
-from stablerule.io.files import open_bytes, shorten_file_error
+from stablerule.io.files import open_bytes
 from stablerule.io.options import TRIPLE
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def expect_damage(path: Path) -> Iterator[None]:
             yield
         except (*POLARS_ERRORS, OSError) as error:
             forget()
-            what = shorten_file_error(error) if isinstance(error, Exception) else "its data make no sense"
+            what = shorten_system_error(error) if isinstance(error, Exception) else "its data make no sense"
             raise ReadError(f"a damaged Parquet file ({what}). Copy or make it again.", path=path) from error
 
 

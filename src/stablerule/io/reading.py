@@ -14,6 +14,7 @@ import polars as pl
 from stablerule.errors import InputError, OptionError, ReadError
 from stablerule.graph import SPLITS, Dataset, Graph, Interner, Triples, split_triples
 from stablerule.graph.vocabulary import BadRow
+from stablerule.io.atomic import restore_folder
 from stablerule.io.checked_folder import CheckedFolder
 from stablerule.io.columns import TIME_KINDS
 from stablerule.io.files import COMPRESSIONS, find_path_kind, make_read_error, split_suffixes
@@ -23,7 +24,6 @@ from stablerule.io.rdf import FORMATS as RDF_FORMATS
 from stablerule.io.rdf import BlankNodes, RdfReader, Shortening
 from stablerule.io.saved_graph import read_graph
 from stablerule.io.tables import TableReader
-from stablerule.io.temporaries import restore_folder
 from stablerule.progress import progress_bar
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from typing import IO, TYPE_CHECKING
 import polars as pl
 
 from stablerule.errors import ReadError
-from stablerule.io.columns import Layout, Part, Place, find_table_layout, type_optional_columns
+from stablerule.io.columns import SAMPLE_ROWS, Layout, Part, Place, find_table_layout, type_optional_columns
 from stablerule.io.files import open_bytes, split_suffixes
-from stablerule.io.headers import SAMPLE_ROWS
 from stablerule.io.options import TRIPLE, ReadOptions, spell_read_option
 from stablerule.io.text import (
     PIECE_BYTES,

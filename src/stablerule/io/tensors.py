@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from stablerule.errors import MissingExtra
+from stablerule.errors import MissingExtra, shorten_system_error
 from stablerule.io.atomic import read_umask
-from stablerule.io.files import shorten_file_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +41,7 @@ def read_tensors(files: CheckedFolder, name: str) -> dict[str, NDArray[Any]]:
     try:
         return dict(load(raw))
     except Exception as error:  # a damaged header ends in errors of many kinds there
-        raise files.damaged(name, f"it holds no tensors ({shorten_file_error(error)})") from error
+        raise files.damaged(name, f"it holds no tensors ({shorten_system_error(error)})") from error
 
 
 def check_tensors(

@@ -10,10 +10,10 @@ import polars as pl
 from stablerule.errors import InputError, MissingExtra, OptionError, WriteError
 from stablerule.graph import Dataset, Graph
 from stablerule.io.atomic import write_beside
+from stablerule.io.columns import SAMPLE_ROWS, judge_header_line, read_header_words
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.folders import OwnFolder, folder_beside
 from stablerule.io.frames import is_pandas_frame, read_frame, read_pandas
-from stablerule.io.headers import SAMPLE_ROWS, judge_header_line, read_header_words
 from stablerule.io.options import EXTRA, ReadOptions
 from stablerule.io.rdf import DEFAULT_GRAPH, Shortening, write_rdf
 from stablerule.io.rdf import FORMATS as RDF_FORMATS

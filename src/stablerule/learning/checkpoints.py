@@ -12,8 +12,8 @@ import torch
 
 from stablerule.errors import InputError, ReadError
 from stablerule.io import folder_beside
+from stablerule.io.atomic import restore_folder
 from stablerule.io.checked_folder import CheckedFolder, sum_files
-from stablerule.io.temporaries import restore_folder
 from stablerule.io.tensors import check_tensors, read_tensors, write_tensors
 
 if TYPE_CHECKING:

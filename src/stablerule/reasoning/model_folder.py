@@ -21,6 +21,7 @@ import polars as pl
 from stablerule.errors import ReadError
 from stablerule.graph import Dataset, Graph, Triples, Vocabulary
 from stablerule.io import folder_beside
+from stablerule.io.atomic import restore_folder
 from stablerule.io.checked_folder import CheckedFolder, sum_files
 from stablerule.io.frames import expect_damage
 from stablerule.io.saved_graph import FILES as GRAPH_FILES
@@ -32,7 +33,6 @@ from stablerule.io.saved_graph import (
     write_graph_files,
     write_names,
 )
-from stablerule.io.temporaries import restore_folder
 from stablerule.io.tensors import check_tensors, read_tensors, write_tensors
 from stablerule.reasoning.calibration import EARLIER
 from stablerule.reasoning.learned import Course, Learned, LearnedRecord
