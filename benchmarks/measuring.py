@@ -22,9 +22,8 @@ from stablerule.learning.options import Mining
 from stablerule.learning.plan import choose_rule_count, choose_walk_count
 from stablerule.paths.support import estimate_body_costs
 from stablerule.paths.withheld import ExampleFacts
-from stablerule.rules.measuring import Statistics, measure_rules
+from stablerule.rules.measuring import Statistics, Survey, measure_rules
 from stablerule.rules.scored import PESSIMISM
-from stablerule.rules.survey import Survey
 from stablerule.samples import sample_rules
 
 RESULTS = Path(__file__).parent / "results" / "measuring.json"

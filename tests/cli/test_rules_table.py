@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from stablerule.cli.rules_table import INDENT, print_rules_table, wrap_rule
+from stablerule.cli.rules import INDENT, print_rules_table, wrap_rule
 from stablerule.rules import Rule, RuleSet
 from tests.rules.strategies import any_rules
 

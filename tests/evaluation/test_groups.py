@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from stablerule import Dataset, Graph, Triples
 from stablerule.evaluation import Evaluation, GroupFigures, Ranks, evaluate
 from stablerule.evaluation.groups import ByChance, Worst, measure_chance_spread, measure_group_intervals
-from stablerule.evaluation.intervals import Resampling
-from stablerule.evaluation.metrics import METRICS, Figures
+from stablerule.evaluation.metrics import METRICS, Figures, Resampling
 from stablerule.shifts import by_random, by_relation, group_by_names
 from tests.evaluation.worlds import dataset_of, table_model
 

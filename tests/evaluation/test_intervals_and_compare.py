@@ -9,8 +9,8 @@ import pytest
 
 from stablerule.errors import InputError, OptionError
 from stablerule.evaluation import Evaluation, compare, evaluate
-from stablerule.evaluation import intervals as intervals_module
-from stablerule.evaluation.intervals import Resampling
+from stablerule.evaluation import metrics as metrics_module
+from stablerule.evaluation.metrics import Resampling
 from stablerule.graph import Dataset
 from tests.evaluation.worlds import dataset_of, table_model
 
@@ -26,9 +26,9 @@ def test_means_are_those_of_plain_resampling() -> None:
 def test_blocks_do_not_change_the_means(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(1).normal(size=(50, 3))
     whole = Resampling(resamples=41).means(values)
-    monkeypatch.setattr(intervals_module, "DRAWN_AT_ONCE", 120)
+    monkeypatch.setattr(metrics_module, "DRAWN_AT_ONCE", 120)
     np.testing.assert_allclose(Resampling(resamples=41).means(values), whole)
-    monkeypatch.setattr(intervals_module, "DRAWN_AT_ONCE", 1)
+    monkeypatch.setattr(metrics_module, "DRAWN_AT_ONCE", 1)
     np.testing.assert_allclose(Resampling(resamples=41).means(values), whole)
 
 

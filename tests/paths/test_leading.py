@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph
-from stablerule.paths import leading as leading_module
-from stablerule.paths.leading import find_leading_bodies
+from stablerule.paths import links as links_module
+from stablerule.paths.links import find_leading_bodies
 from tests.paths.plain import reached
 from tests.worlds import Fact, fact_lists, random_graph
 
@@ -89,7 +89,7 @@ def test_many_queries_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     queries = list(product(range(12), range(6)))
     whole = lead(graph, queries, bodies)
     assert len(whole) > 1024  # more than there was room for at first
-    monkeypatch.setattr(leading_module, "CHUNK", 5)
+    monkeypatch.setattr(links_module, "QUERIES_AT_ONCE", 5)
     assert lead(graph, queries, bodies) == whole
 
 

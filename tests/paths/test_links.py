@@ -126,7 +126,7 @@ def test_the_result_is_sorted_whatever_the_chunks_and_threads(threads: int, monk
     graph = random_graph(4, entities=10, relations=3, count=60)
     asked = [(h, t, 0) for h, t in product(range(10), repeat=2)]
     whole = ask(graph, asked, threads=1)
-    monkeypatch.setattr(links_module, "CHUNK", 7)
+    monkeypatch.setattr(links_module, "PAIRS_AT_ONCE", 7)
     seen: list[int] = []
     heads, tails, relations = np.array(asked, np.int32).T.copy()
     parts = count_links(graph, heads, tails, relations, threads=threads, progress=seen.append)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule import Graph, Triples, load
-from stablerule.graph.kinds import MISSED, PESSIMISM
+from stablerule.graph.behaviour import MISSED, PESSIMISM
 from stablerule.reasoning.situations import HAVING, LACKING, NOWHERE, OTHER, Situations
 from tests.worlds import random_graph
 

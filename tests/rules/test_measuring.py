@@ -14,9 +14,8 @@ from stablerule import Dataset, Graph
 from stablerule.errors import OptionError
 from stablerule.paths import support as support_kernel
 from stablerule.paths.withheld import ExampleFacts
-from stablerule.rules.measuring import Statistics, measure_rules
+from stablerule.rules.measuring import Statistics, Survey, measure_rules
 from stablerule.rules.scored import PESSIMISM
-from stablerule.rules.survey import Survey
 from tests.paths.plain import reached
 from tests.worlds import random_graph
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule.errors import OptionError
-from stablerule.shifts.conditions import SIGNS, Condition
-from stablerule.shifts.report import FIGURES
+from stablerule.shifts.report import FIGURES, SIGNS, Condition
 
 
 @given(st.sampled_from(FIGURES), st.sampled_from(list(SIGNS)), st.floats(-5, 5), st.floats(-5, 5))

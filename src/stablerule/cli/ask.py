@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model_argument
 from stablerule.cli.output import (
     STDOUT,
     check_output_option,
@@ -19,6 +18,7 @@ from stablerule.cli.output import (
     visible,
 )
 from stablerule.cli.queries import answer_queries_of_file, read_queries, write_answers
+from stablerule.cli.reading import GraphOption, ModelArgument, ModelOnGraph, open_model_argument
 from stablerule.errors import OptionError, WriteError, spell_count
 from stablerule.graph import inverse_of
 from stablerule.io import write_beside

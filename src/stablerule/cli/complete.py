@@ -21,8 +21,8 @@ from stablerule.cli.complete_files import (
     find_completion_format,
     find_completion_writer,
 )
-from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model_argument
 from stablerule.cli.output import name_options_as_typed, note, plain, print_atoms, print_message, visible
+from stablerule.cli.reading import GraphOption, ModelArgument, open_model_argument
 from stablerule.errors import OptionError, spell_count
 from stablerule.io import write_beside
 from stablerule.io.atomic import claim_output

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stablerule.cli.grouping import HELP, print_group_shift, read_groups_option
-from stablerule.cli.model_graph import open_dataset_of_model_argument
 from stablerule.cli.output import (
     STDOUT,
     check_output_option,
@@ -22,7 +21,7 @@ from stablerule.cli.output import (
     print_table,
     write_json,
 )
-from stablerule.cli.reading import take_data_options
+from stablerule.cli.reading import open_dataset_of_model_argument, take_data_options
 from stablerule.errors import InputError, OptionError
 from stablerule.evaluation import evaluate as judge
 from stablerule.evaluation.evaluate import GRAPHS

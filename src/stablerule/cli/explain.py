@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model_argument
 from stablerule.cli.output import print_atoms, print_json
+from stablerule.cli.reading import GraphOption, ModelArgument, open_model_argument
 from stablerule.errors import OptionError, spell_count
 from stablerule.reasoning.answers import spell_facts_of_reason, spell_score
 from stablerule.reasoning.queries import encode_triples

@@ -13,10 +13,9 @@ from typing import Annotated, Any
 import typer
 from typer import rich_utils
 
-from stablerule.cli.commands import GROUPS
+from stablerule.cli.commands import GROUPS, PluginGroup
 from stablerule.cli.interrupts import INTERRUPTED, is_interrupt
 from stablerule.cli.output import NoteFormatter, errors, plain, print_message
-from stablerule.cli.plugins import PluginGroup
 from stablerule.errors import StableRuleError
 from stablerule.progress import announce_by
 

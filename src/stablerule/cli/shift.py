@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stablerule.cli.model_graph import GraphOption, ModelArgument, open_model_argument
 from stablerule.cli.output import (
     STDOUT,
     check_output_option,
@@ -20,14 +19,14 @@ from stablerule.cli.output import (
     print_table,
     write_json,
 )
+from stablerule.cli.reading import GraphOption, ModelArgument, open_model_argument
 from stablerule.errors import InputError, OptionError
 from stablerule.io import write_beside
 from stablerule.reasoning import RuleReasoner
 from stablerule.reports.rendering import need_jinja
 from stablerule.reports.shift_page import render_shift_page
 from stablerule.shifts import QuerySet, compare_queries, read_query_set
-from stablerule.shifts.conditions import Condition
-from stablerule.shifts.report import FIGURES
+from stablerule.shifts.report import FIGURES, Condition
 
 if TYPE_CHECKING:
     from stablerule.reasoning.model_on_graph import ModelOnGraph

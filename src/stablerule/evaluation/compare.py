@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stablerule.errors import InputError
-from stablerule.evaluation.intervals import Resampling
-from stablerule.evaluation.metrics import METRICS, compute_metrics
+from stablerule.evaluation.metrics import METRICS, Resampling, compute_metrics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

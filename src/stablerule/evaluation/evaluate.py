@@ -9,7 +9,7 @@ import numpy as np
 
 from stablerule.errors import InputError, OptionError
 from stablerule.evaluation.evaluation import Evaluation
-from stablerule.evaluation.intervals import Resampling
+from stablerule.evaluation.metrics import Resampling
 from stablerule.graph import Dataset, Graph, Triples
 from stablerule.graph.triples import read_only
 from stablerule.io.options import spell_read_option

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stablerule.evaluation.intervals import Resampling
+    from stablerule.evaluation.metrics import Resampling
     from stablerule.graph import Vocabulary
     from stablerule.reasoning.ranks import Ranks, Ties
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stablerule.evaluation.intervals import Resampling
+    from stablerule.evaluation.metrics import Resampling
 
 DEALS = 500  # random groupings, to see what spread they have
 BEYOND = 0.95

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from stablerule.errors import InputError
-from stablerule.graph.kinds import EntityKinds
+from stablerule.graph.behaviour import EntityKinds
 from stablerule.graph.triples import Ids, Offsets, Packing, Triples, read_only, sort_triples
 
 if TYPE_CHECKING:

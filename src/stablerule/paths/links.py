@@ -1,8 +1,9 @@
-"""Which bodies link a pair of entities, and by how many paths: the reach kernels ask where a body leads, this one by
-which bodies one gets from here to there.
+"""Which bodies link a pair of entities, and by how many paths; and which lead anywhere at all from an entity.
 
-Paths of length 3 are met in the middle: what stands one step before the end is marked, and two steps are taken from
-the other side, from whichever end takes fewer. The entities of a path are distinct.
+The reach kernels ask where a body leads, these by which bodies one gets from here to there. Paths of length 3 are met
+in the middle: what stands one step before the end is marked, and two steps are taken from the other side, from
+whichever end takes fewer. The entities of a path are distinct. The bodies that lead anywhere are what a query shows of
+itself before its answer is known.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stablerule.errors import OptionError
-from stablerule.paths.compiling import compiled
+from stablerule.paths.compiling import NOTHING, compiled
 from stablerule.paths.threads import run_in_threads
+from stablerule.paths.trail import Trail, follow_body, make_trail, reset_trail
 from stablerule.paths.walks import COUNT_MASK, ONE, Table, add_path_count, grow_path_table
 
 if TYPE_CHECKING:
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stablerule.graph import Adjacency, Graph
-    from stablerule.graph.triples import Ids
+    from stablerule.graph import Adjacency, Graph, Stepped
+    from stablerule.graph.triples import Ids, Offsets
 
 LONGEST_LINK = 3
-CHUNK = 256  # pairs that a thread takes at a time
+PAIRS_AT_ONCE, QUERIES_AT_ONCE = 256, 1024  # that a thread takes
 NO_HEAD = np.uint64(0)  # the table counts pairs of body and head relation, and here there is none
 
 
@@ -69,7 +71,7 @@ def count_links(
     stop = Event()
 
     def run(first: int) -> Links:
-        rows = slice(first, first + CHUNK)
+        rows = slice(first, first + PAIRS_AT_ONCE)
         if stop.is_set():
             return Links(np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int64))
         asked = heads[rows], tails[rows], relations[rows]
@@ -79,7 +81,7 @@ def count_links(
         order = np.lexsort((keys, found))
         return Links(found[order] + first, keys[order], counts[order])
 
-    parts = run_in_threads(run, range(0, len(heads), CHUNK), threads=threads, stop=stop)
+    parts = run_in_threads(run, range(0, len(heads), PAIRS_AT_ONCE), threads=threads, stop=stop)
     if not parts:
         return run(0)
     return Links(*(np.concatenate([part[column] for part in parts]) for column in range(3)))
@@ -222,3 +224,62 @@ def write_three_step_key(a: int, b: int, c: int, turned: bool, relations: int) -
     if turned:
         a, b, c = c, turn_relation(b, relations), a
     return (np.uint64(a + 1) * base + np.uint64(b + 1)) * base + np.uint64(turn_relation(c, relations) + 1)
+
+
+def find_leading_bodies(
+    graph: Graph, heads: Ids, relations: Ids, bodies: Ids, starts: Offsets, *, threads: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each query (n,) try the bodies of its relation; return the pairs of query and body that lead somewhere.
+
+    bodies: (B, L), filled with -1, sorted within a relation; those of relation r stand at starts[r]:starts[r + 1].
+    """
+    lengths = (bodies >= 0).sum(1)
+
+    def run(first: int) -> NDArray[np.int64]:
+        some = slice(first, first + QUERIES_AT_ONCE)
+        trail = make_trail(graph.n_entities)
+        found = _find_leading(
+            graph.stepped, graph.n_relations, heads[some], relations[some], bodies, lengths, starts, trail
+        )
+        found[0] += first
+        return found
+
+    parts = run_in_threads(run, range(0, max(len(heads), 1), QUERIES_AT_ONCE), threads=threads)
+    pairs = np.concatenate(parts, axis=1)
+    return pairs[0], pairs[1]
+
+
+@compiled
+def _find_leading(
+    g: Stepped,
+    relations: int,
+    heads: Ids,
+    asked: Ids,
+    bodies: Ids,
+    lengths: NDArray[np.int64],
+    starts: Offsets,
+    trail: Trail,
+) -> NDArray[np.int64]:
+    found = np.empty((2, 1024), np.int64)
+    size = 0
+    for query in range(len(heads)):
+        reset_trail(trail)
+        for body in range(starts[asked[query]], starts[asked[query] + 1]):
+            length = lengths[body]
+            n = follow_body(g, relations, heads[query], NOTHING, NOTHING, bodies[body], length, trail)
+            leads = n > 0
+            if length >= 3 and leads:
+                leads = False
+                for i in range(n):
+                    if trail.last_counts[trail.last[i]] > 0:
+                        leads = True
+                        break
+            if leads:
+                if size == found.shape[1]:
+                    larger = np.empty((2, 2 * size), np.int64)
+                    larger[:, :size] = found
+                    found = larger
+                found[0, size], found[1, size] = query, body
+                size += 1
+    reset_trail(trail)
+    return found[:, :size]

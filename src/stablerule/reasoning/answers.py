@@ -1,14 +1,20 @@
-"""What comes back from a question: answers, and the reasons for them."""
+"""What comes back from a question: answers, and the reasons for them.
+
+Lists of them become frames: a row each, columns by the names of their fields.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import polars as pl
 
 from stablerule.errors import spell_count
 from stablerule.graph import INVERSE
 from stablerule.rules.rule import quote_name, spell_atom
+from stablerule.rules.scored import NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,13 +22,20 @@ if TYPE_CHECKING:
     from stablerule.rules import ScoredRule
 
 Fact: TypeAlias = tuple[str, str, str]
+TYPES: dict[str, Any] = {
+    "str": pl.String,
+    "float": pl.Float64,
+    "float | None": pl.Float64,
+    "int": pl.Int64,
+    "tuple[str, ...]": pl.List(pl.String),
+}
 
 
 @dataclass(frozen=True)
 class Explanation:
     """A rule that fired for a triple.
 
-    share: its part of the score, 0 to 1; those of all rules that fired sum to 1 (see `weighing` for how they are cut).
+    share: its part of the score, 0 to 1; those of all rules that fired sum to 1 (`scoring.explain` cuts them).
     paths: how many paths of the rule lead there; a rule with constants counts once.
     groundings: a few of the paths by the names of their entities, in the order of the rule's body: from X to Y, or
     from X to the constant (or what A stands for).
@@ -124,3 +137,61 @@ def spell_score(score: float) -> str:
     ('0.512', '1.2e-05', '0.000')
     """
     return f"{score:.1e}" if 0 < score < 0.0005 else f"{score:.3f}"
+
+
+class Answers(list[Answer]):
+    """The answers to a query (head, relation), the best first.
+
+    >>> Answers([Answer("France", 0.75)], ("Lyon", "city_in")).to_frame().rows()
+    [('Lyon', 'city_in', 1, 'France', 0.75, None, None)]
+    """
+
+    def __init__(self, answers: Iterable[Answer] = (), query: tuple[str, str] = ("", "")) -> None:
+        super().__init__(answers)
+        self.query = query
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each answer, with its query and rank, and the best rule if it was asked for."""
+        head, relation = self.query
+        rules = [str(answer.reasons[0].rule.rule) if answer.reasons else None for answer in self]
+        columns = {
+            "head": pl.repeat(head, len(self), dtype=pl.String, eager=True),
+            "relation": pl.repeat(relation, len(self), dtype=pl.String, eager=True),
+            "rank": pl.int_range(1, len(self) + 1, dtype=pl.Int64, eager=True),
+        }
+        return pl.DataFrame(columns | list_answer_columns(Answer, self) | {"rule": pl.Series(rules, dtype=pl.String)})
+
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()
+
+
+class Reasons(list[Explanation]):
+    """The rules that fired for a triple, the largest share of its score first."""
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each rule: share and part of the score, paths, one of them, and the rule's numbers."""
+        rules = [reason.rule for reason in self]
+        first = [list(reason.groundings[0]) if reason.groundings else [] for reason in self]
+        columns = {
+            "rule": pl.Series([str(one.rule) for one in rules], dtype=pl.String),
+            **list_answer_columns(Explanation, self),
+            "path": pl.Series(first, dtype=pl.List(pl.String)),
+        }
+        numbers = {name: pl.Series([getattr(one, name) for one in rules], dtype=pl.Float64) for name in NUMBERS}
+        return pl.DataFrame(columns | numbers)
+
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()
+
+
+def list_answer_columns(kind: Any, rows: list[Any]) -> dict[str, pl.Series]:
+    """Return the plain fields of a dataclass as columns."""
+    plain = {f.name: TYPES[str(f.type)] for f in fields(kind) if str(f.type) in TYPES}
+    return {
+        name: pl.Series([_spell_answer_cell(getattr(row, name)) for row in rows], dtype=dtype)
+        for name, dtype in plain.items()
+    }
+
+
+def _spell_answer_cell(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

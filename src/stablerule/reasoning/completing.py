@@ -11,6 +11,7 @@ are asked. Where its inverse is, as a capital has one country, only the tails th
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -20,6 +21,7 @@ import polars as pl
 from stablerule.errors import OptionError, closest
 from stablerule.graph import INVERSE, Graph, Triples
 from stablerule.graph.behaviour import Z, find_behaviour
+from stablerule.reasoning.answers import list_answer_columns
 from stablerule.reasoning.calibration import Calibration, Reading
 from stablerule.reasoning.queries import join_known_graphs, list_known_graphs
 from stablerule.reasoning.scoring.explain import find_first_rules_of_reasons
@@ -27,7 +29,7 @@ from stablerule.reasoning.situations import HAVING, LACKING, OTHER, Situations
 from stablerule.reasoning.wanted import Wanted, WantedOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -61,6 +63,20 @@ class NewFact:
         number = f"{self.score:.3f}" if self.probability is None else f"{self.probability:.1%}"
         reason = f"  by {self.rule}" if self.rule else ""
         return f"{number}  {self.head} {self.relation} {self.tail}{reason}"
+
+
+class NewFacts(Iterator[NewFact]):
+    """New facts as they are found; `to_frame` takes all that have not been taken yet."""
+
+    def __init__(self, facts: Iterator[NewFact]) -> None:
+        self._facts = facts
+
+    def __next__(self) -> NewFact:
+        return next(self._facts)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each fact: head, relation, tail, score, probability, rule, path."""
+        return pl.DataFrame(list_answer_columns(NewFact, list(self)))
 
 
 def complete(

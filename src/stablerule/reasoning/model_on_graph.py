@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stablerule.graph import Dataset, Graph
-    from stablerule.reasoning.answers import Answer, Fact
-    from stablerule.reasoning.lists import Reasons
+    from stablerule.reasoning.answers import Answer, Fact, Reasons
     from stablerule.reasoning.reasoner import Reasoner
     from stablerule.reasoning.rule_searcher import RuleSearcher
     from stablerule.reasoning.searcher import Searcher

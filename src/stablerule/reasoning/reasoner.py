@@ -14,11 +14,10 @@ import numpy as np
 
 from stablerule.errors import InputError, OptionError
 from stablerule.graph.html import spell_html_table
-from stablerule.reasoning.answers import Answer, Explanation
+from stablerule.reasoning.answers import Answer, Answers, Explanation, Reasons
 from stablerule.reasoning.calibration import Calibration, read_answers
-from stablerule.reasoning.completing import complete
+from stablerule.reasoning.completing import NewFacts, complete
 from stablerule.reasoning.learned import Learned, Lesson
-from stablerule.reasoning.lists import Answers, NewFacts, Reasons
 from stablerule.reasoning.model_folder import DataMark, SavedModel
 from stablerule.reasoning.option_types import (
     check_option_types,

@@ -1,29 +1,32 @@
-"""A set of rules with their numbers, kept as one table, and what such a table must look like."""
+"""A set of rules with their numbers, kept as one table, and how two sets differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
+from dataclasses import dataclass
+from itertools import islice
 from operator import index
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-import numpy as np
 import polars as pl
 
 from stablerule.errors import OptionError, ReadError, spell_count
-from stablerule.graph import INVERSE
-from stablerule.rules.difference import RuleDiff
-from stablerule.rules.html import SHOWN, spell_rules_as_html
 from stablerule.rules.rule import Rule
-from stablerule.rules.scored import DROPPED, GAIN, KEY, NUMBERS, PESSIMISM, SCHEMA, ScoredRule
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from stablerule.rules.scored import (
+    GAIN,
+    KEY,
+    NUMBERS,
+    SHOWN,
+    Repeated,
+    ScoredRule,
+    check_rule_frame,
+    make_rule_frame,
+    spell_rules_as_html,
+)
 
 Kind = Literal["chains", "constants"]
 Numbers: TypeAlias = Mapping[str, float | None]
 Entry: TypeAlias = Rule | ScoredRule | tuple[Rule, Numbers]
-Repeated: TypeAlias = Literal["error", "first"]
 
 
 class RuleSet:
@@ -171,10 +174,9 @@ confidence_high=None)
 
     def union(self, other: RuleSet) -> RuleSet:
         """Return the rules of both; one that is in both keeps its numbers from this set."""
-        new = other._frame.join(self._frame, on=KEY, how="anti", nulls_equal=True)
-        return self._from_checked(_put_rules_in_order(pl.concat([self._frame, new])))
+        return self._from_checked(_put_rules_in_order(pl.concat([self._frame, other._without(self)._frame])))
 
-    def diff(self, other: RuleSet, by: str | None = None) -> RuleDiff[RuleSet]:
+    def diff(self, other: RuleSet, by: str | None = None) -> RuleDiff:
         """Say which rules are only in this set, only in the other, and how a number changed for the others.
 
         >>> old = RuleSet([(Rule("r", ("s",)), {"score": 0.5}), (Rule("r", ("t",)), {"score": 0.25})])
@@ -183,7 +185,22 @@ confidence_high=None)
         1 only in this, 0 only in that, 1 in both; score changed for 1, by 0.25 at most
         """
         here, there = self._with_gain(), other._with_gain()
-        return RuleDiff.of(here, there, _choose_rule_number(by, here), lambda rows: self._from_checked(rows.drop(GAIN)))
+        by = _choose_rule_number(by, here)
+        both = here.select(*KEY, pl.col(by).alias("this")).join(
+            there.select(*KEY, pl.col(by).alias("that")), on=KEY, how="inner", nulls_equal=True
+        )
+        both = both.with_columns(change=pl.col("that") - pl.col("this"))
+        first = [True, *[False] * len(KEY)]
+        return RuleDiff(
+            only_this=self._without(other),
+            only_that=other._without(self),
+            both=both.sort(pl.col("change").abs(), *KEY, descending=first, nulls_last=first),
+            by=by,
+        )
+
+    def _without(self, other: RuleSet) -> RuleSet:
+        rest = self._frame.join(other._frame, on=KEY, how="anti", nulls_equal=True, maintain_order="left")
+        return self._from_checked(rest)
 
     def describe(self) -> str:
         """Return one line with the number of rules, by length and kind."""
@@ -238,6 +255,29 @@ confidence_high=None)
         return spell_rules_as_html(self.describe(), islice(self, SHOWN), len(self) - SHOWN)
 
 
+@dataclass(frozen=True, eq=False)
+class RuleDiff:
+    """What `RuleSet.diff` found.
+
+    only_this, only_that: rules that only one of the sets has.
+    both: a row for each common rule, with its number in `this`, in `that`, and the `change`; the largest first.
+    by: the number that was compared.
+    """
+
+    only_this: RuleSet
+    only_that: RuleSet
+    both: pl.DataFrame
+    by: str
+
+    def __str__(self) -> str:
+        counts = (
+            f"{len(self.only_this):,} only in this, {len(self.only_that):,} only in that, {len(self.both):,} in both"
+        )
+        changes = [abs(change) for change in self.both["change"] if change]
+        most = f", by {max(changes):.4g} at most" if changes else ""
+        return f"{counts}; {self.by} changed for {len(changes):,}{most}"
+
+
 def _make_scored_rule(entry: Entry) -> ScoredRule:
     match entry:
         case ScoredRule():
@@ -290,128 +330,3 @@ def _sort_rule_frame(
 def measure_gain() -> pl.Expr:
     """Return what each rule adds; see `ScoredRule.gain`."""
     return pl.coalesce("confidence_low", "confidence") - pl.col("base_rate")
-
-
-def make_rule_frame(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
-    """Make a frame from lists by column; ints become floats, and what can't be in a table is an error."""
-    series = []
-    for name, values in columns.items():
-        try:
-            series.append(_make_body_column(values) if name == "body" else _make_rule_column(name, values))
-        except UnicodeEncodeError as error:
-            raise ReadError(f"a name in column {name!r} is no Unicode text: {error.object!r}.") from error
-        except (TypeError, ValueError, OverflowError) as error:
-            problem = str(error).partition("\n")[0]
-            raise ReadError(f"column {name!r} must have {_name_wanted_values(name)}: {problem}.") from error
-    return pl.DataFrame(series)
-
-
-def _make_rule_column(name: str, values: Sequence[Any]) -> pl.Series:
-    if name not in NUMBERS:
-        return pl.Series(name, values, dtype=SCHEMA[name], strict=True)
-    if any(isinstance(value, bool) for value in values):
-        raise TypeError("found True or False")
-    numbers = [float(value) if isinstance(value, int | np.number) else value for value in values]
-    return pl.Series(name, numbers, dtype=SCHEMA[name], strict=True)
-
-
-def _make_body_column(bodies: Sequence[Any]) -> pl.Series:
-    """Make a column of lists from one long list: polars takes ten times as long over many small ones."""
-    if not all(isinstance(body, list | tuple) and body for body in bodies):
-        if wrong := [body for body in bodies if not isinstance(body, list | tuple | None)]:
-            raise TypeError(f"found {wrong[0]!r}")
-        return _make_rule_column("body", bodies)
-    names = pl.Series("body", list(chain.from_iterable(bodies)), dtype=pl.String, strict=True)
-    rows = np.repeat(np.arange(len(bodies)), np.fromiter(map(len, bodies), np.int64, len(bodies)))
-    return pl.DataFrame({"row": rows, "body": names}).group_by("row", maintain_order=True).agg("body")["body"]
-
-
-def check_rule_frame(frame: pl.DataFrame, *, repeated: Repeated = "error") -> pl.DataFrame:
-    """Return the frame with all columns in order and of the right type, or say what is wrong with it."""
-    if repeated not in ("error", "first"):
-        raise OptionError(f"Argument 'repeated' must be 'error' or 'first', got {repeated!r}.")
-    frame = _add_missing_rule_columns(frame)
-    _check_rule_rows(frame)
-    _check_rule_numbers(frame)
-    if repeated == "error":
-        _check_distinct_rules(frame)
-    else:
-        frame = frame.filter(pl.struct(KEY).is_first_distinct())
-    by_count = pl.col("support") / (pl.col("body_count") + PESSIMISM)
-    return frame.with_columns(pl.coalesce("confidence", by_count).alias("confidence"))
-
-
-def _add_missing_rule_columns(frame: pl.DataFrame) -> pl.DataFrame:
-    missing = [name for name in ("head_relation", "body") if name not in frame.columns]
-    unknown = [name for name in frame.columns if name not in (*SCHEMA, *DROPPED)]
-    if missing or unknown:
-        what = f"no column {missing[0]!r}" if missing else f"an unknown column {unknown[0]!r}"
-        raise ReadError(f"a frame of rules has the columns {', '.join(SCHEMA)}; found {what}.")
-    columns = []
-    for name, dtype in SCHEMA.items():
-        found = frame[name] if name in frame.columns else pl.Series(name, [None] * len(frame), dtype=dtype)
-        right = found.dtype.is_numeric() if name in NUMBERS else not _holds_rule_numbers(found.dtype)
-        right = right and not (name == "body" and found.dtype == pl.String)  # polars 1 makes a list of it
-        try:
-            if not right and found.dtype != pl.Null:
-                raise pl.exceptions.InvalidOperationError(str(found.dtype))
-            columns.append(found.cast(dtype))
-        except pl.exceptions.PolarsError as error:
-            raise ReadError(f"column {name!r} must have {_name_wanted_values(name)}, found {found.dtype}.") from error
-    return pl.DataFrame(columns)
-
-
-def _holds_rule_numbers(dtype: pl.DataType) -> bool:
-    inner = dtype.inner if isinstance(dtype, pl.List) else dtype
-    return not isinstance(inner, pl.String | pl.Categorical | pl.Enum | pl.Null)
-
-
-def _name_wanted_values(column: str) -> str:
-    return "numbers" if column in NUMBERS else "lists of relation names" if column == "body" else "names"
-
-
-def _check_rule_rows(frame: pl.DataFrame) -> None:
-    """Hold the rows against what `Rule` accepts, all at once; the message comes from `Rule` itself."""
-    steps, constant, near = pl.col("body"), pl.col("constant"), pl.col("body_constant")
-    wrong_constant = (constant == "") | (near == "") | (steps.list.len() != 1) | steps.is_null()
-    wrong = pl.any_horizontal(
-        _match_wrong_relation(pl.col("head_relation")),
-        steps.is_null() | (steps.list.len() == 0),
-        steps.list.eval(_match_wrong_relation(pl.element())).list.any().fill_null(value=False),
-        pl.when(constant.is_null()).then(near.is_not_null()).otherwise(wrong_constant),
-    )
-    rows = frame.select(wrong.arg_true()).to_series()
-    if not len(rows):
-        return
-    row = rows[0]
-    head_relation, body, constant_, near_ = frame.select(KEY).row(row)
-    try:
-        constants = None if constant_ is None and near_ is None else (constant_, near_)
-        Rule(head_relation, tuple(body or ()), constants)
-    except OptionError as error:
-        raise ReadError(f"row {row + 1:,} is no rule. {error}") from error
-
-
-def _match_wrong_relation(name: pl.Expr) -> pl.Expr:
-    return name.is_null() | name.is_in(["", INVERSE]) | name.str.starts_with(INVERSE * 2)
-
-
-def _check_rule_numbers(frame: pl.DataFrame) -> None:
-    for name in NUMBERS:
-        number = pl.col(name)
-        good = number.is_finite() if name == "score" else number.is_finite() & (number >= 0)
-        rows = frame.select((~good).arg_true()).to_series()
-        if len(rows):
-            must = "a number" if name == "score" else "a number, 0 or more"
-            raise ReadError(
-                f"row {rows[0] + 1:,}: {name} must be {must}, or null where it is not known, "
-                f"got {frame[name][rows[0]]}."
-            )
-
-
-def _check_distinct_rules(frame: pl.DataFrame) -> None:
-    again = frame.select((~pl.struct(KEY).is_first_distinct()).arg_true()).to_series()
-    if len(again):
-        head_relation, body, constant, near = frame.select(KEY).row(again[0])
-        rule = Rule(head_relation, tuple(body), None if constant is None else (constant, near))
-        raise ReadError(f"row {again[0] + 1:,}: a rule must be there once, this one is there again: {rule}")

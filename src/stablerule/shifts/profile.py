@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from stablerule.paths.leading import find_leading_bodies
-from stablerule.paths.links import count_links
+from stablerule.paths.links import count_links, find_leading_bodies
 from stablerule.reasoning.scoring.theory import encode_rules
 
 if TYPE_CHECKING:

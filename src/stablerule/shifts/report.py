@@ -1,13 +1,18 @@
-"""Will a model hold on these queries? The current queries beside those that the model was judged on."""
+"""Will a model hold on these queries? The current queries beside those that the model was judged on.
+
+A condition such as `worst_mrr<0.3` is for use where a program decides.
+"""
 
 from __future__ import annotations
 
+import operator
+import re
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.errors import InputError
+from stablerule.errors import InputError, OptionError, closest
 from stablerule.shifts.advice import Reach, Thresholds, Verdict, advise_on_shift, count_queries_in_reach, judge_shift
 from stablerule.shifts.causes import Cause, name_shift_causes
 from stablerule.shifts.distances import Distance, measure_distances
@@ -16,6 +21,8 @@ from stablerule.shifts.profile import Profiler
 from stablerule.shifts.weak_spots import WeakSpot, find_weak_spots
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph
@@ -34,6 +41,8 @@ FIGURES = (
     "degrees",
     "bodies_that_fire",
 )
+SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
+SHAPE = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*([-+]?[\d.]+(?:e[-+]?\d+)?)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,3 +171,43 @@ def _scale_expected_accuracy(expected: Expected, share: float) -> Expected:
         chance=(expected.chance or 0.0) * share,
         hidden=(expected.hidden or 0.0) * share,
     )
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A figure by name, a sign and a bound.
+
+    >>> Condition.parse("worst_mrr < 0.3", ["worst_mrr"]).holds({"worst_mrr": 0.2})
+    True
+    """
+
+    name: str
+    sign: str
+    bound: float
+
+    @classmethod
+    def parse(cls, text: str, names: Iterable[str]) -> Condition:
+        """Read a condition; the figure must be one of `names`."""
+        names = list(names)
+        found = SHAPE.fullmatch(text)
+        try:
+            bound = float(found[3]) if found else None
+        except ValueError:
+            bound = None
+        if found is None or bound is None:
+            raise OptionError(f"A condition must be such as 'worst_mrr<0.3', got {text!r}.")
+        if found[1] not in names:
+            raise OptionError(
+                f"There is no figure {found[1]!r} to put a condition on: there are {', '.join(names)}."
+                f"{closest(found[1], names)}"
+            )
+        return cls(found[1], found[2], bound)
+
+    def holds(self, figures: Mapping[str, float | None]) -> bool:
+        """Tell whether it holds; a figure that could not be told does: who asks for a bound wants to know that."""
+        value = figures[self.name]
+        return value is None or bool(SIGNS[self.sign](value, self.bound))
+
+    def __str__(self) -> str:
+        """Write it as it was asked."""
+        return f"{self.name}{self.sign}{self.bound:g}"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias
 
 from stablerule.errors import ReadError, spell_count
-from stablerule.rules.ruleset import RuleSet, make_rule_frame
-from stablerule.rules.scored import KEY
+from stablerule.rules.ruleset import RuleSet
+from stablerule.rules.scored import KEY, make_rule_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

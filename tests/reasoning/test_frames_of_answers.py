@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from stablerule import Dataset, Tabular, evaluate, households, to_pandas
-from stablerule.reasoning.lists import Answers
+from stablerule.reasoning.answers import Answers
 
 WORLD = households(families=4, seed=0).dataset
 GROUPS = [f"{relation} or so" for relation in WORLD.frame("test")["relation"]]
