@@ -18,7 +18,7 @@ from stablerule.cli.output import (
     visible,
 )
 from stablerule.cli.queries import answer_queries_of_file, read_queries, write_answers
-from stablerule.cli.reading import GraphOption, ModelArgument, ModelOnGraph, open_model_argument
+from stablerule.cli.reading import GraphOption, ModelArgument, open_model_argument
 from stablerule.errors import OptionError, WriteError, spell_count
 from stablerule.graph import inverse_of
 from stablerule.io import write_beside
