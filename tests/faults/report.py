@@ -26,7 +26,7 @@ def make_tables(found: dict[str, Any]) -> str:
         f"{ended['kill']:,} killed, {ended['interrupt']:,} interrupted, {ended['full disk']:,} without room | "
         f"{len(kills['faults']):,} |",
         "",
-        f"The slowest end after Ctrl-C took {kills['slowest_interrupt_s']} s, what was saved then included.",
+        f"The slowest reaction to Ctrl-C took {kills['slowest_interrupt_s']} s, including saving.",
         "",
         "| command | faults while it wrote |",
         "|---|---|",
