@@ -5,8 +5,10 @@ Each distribution has a module of tests that imports all of these and names its 
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
+from dataclasses import FrozenInstanceError, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -166,6 +168,15 @@ def test_entities_that_it_has_not_seen(method: str) -> None:
     else:
         with pytest.raises(InputError, match="it has not seen"):
             next(fitted(method).answer([(head, relation)], graph=graph))
+
+
+@every_method
+def test_its_arguments_are_few_and_the_groups_are_frozen(method: str) -> None:
+    arguments = inspect.signature(MODELS[method]).parameters.values()
+    assert len(arguments) <= 12
+    for group in filter(is_dataclass, (argument.default for argument in arguments)):
+        with pytest.raises(FrozenInstanceError):
+            setattr(group, fields(group)[0].name, None)
 
 
 @every_method

@@ -254,21 +254,24 @@ def test_parts_of_rules_and_the_rest_add_up_to_the_score(name: AggregationName, 
 @given(st.integers(0, 10_000), st.sampled_from(AGGREGATIONS))
 @settings(max_examples=30)
 def test_completing_answering_and_explaining_give_one_reason_for_one_fact(seed: int, name: AggregationName) -> None:
+    """On every fact that completing finds, each asked again as a triple and as a query."""
     graph = random_graph(seed % 100, count=20)
     words, search = graph.vocabulary, searched(graph, random_rules(graph, seed), name)
-    everything = list(complete(search, per_query=graph.n_entities, candidates="all", domain="all"))
-    for fact in everything[:: 1 + len(everything) // 15]:
-        asked = encode_triples([(fact.head, fact.relation, fact.tail)], words)
-        scores, reasons = search.explain(*asked)
-        (explained,) = search.name_reasons(*asked, reasons)
-        assert scores[0] == fact.score
-        assert fact.rule == str(explained[0].rule.rule)
-        turned = explained[0].groundings[0][0] != fact.head and explained[0].rule.rule.constants is None
-        assert fact.path == explained[0].groundings[0][:: -1 if turned else 1]
-        found, _, noted = search.answer(*asked[:2], graph.n_entities, reasons=1)
-        assert noted is not None
-        place = int(np.flatnonzero(found[0] == asked[2][0])[0])
-        assert find_first_rules_of_reasons(noted)[place] == reasons.rules[0]
+    facts = list(complete(search, per_query=graph.n_entities, candidates="all", domain="all", top="all"))
+    asked = encode_triples([(fact.head, fact.relation, fact.tail) for fact in facts], words)
+    scores, reasons = search.explain(*asked)
+    explained = search.name_reasons(*asked, reasons)
+    found, _, noted = search.answer(*asked[:2], graph.n_entities, reasons=1)
+    assert noted is not None
+    answered = find_first_rules_of_reasons(noted).reshape(found.shape)
+    first = reasons.rules[reasons.starts[:-1]]
+    for i, fact in enumerate(facts):
+        best = explained[i][0]
+        assert scores[i] == fact.score
+        assert fact.rule == str(best.rule.rule)
+        turned = best.groundings[0][0] != fact.head and best.rule.rule.constants is None
+        assert fact.path == best.groundings[0][:: -1 if turned else 1]
+        assert answered[i, found[i] == asked[2][i]] == first[i]
 
 
 @given(st.integers(0, 10_000))

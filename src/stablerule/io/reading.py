@@ -133,12 +133,12 @@ class _DatasetReader:
     has_rdf: bool = False
 
     def read(self, source: Source) -> Triples:
+        if isinstance(source, str | PathLike):
+            return self._read_file(Path(source))
         if isinstance(source, pl.DataFrame):
             return self._join_parts([read_frame(source, self.options)], "polars frame")
         if is_pandas_frame(source):
             return self._join_parts([read_pandas(source, self.options)], "pandas frame")
-        if isinstance(source, str | PathLike):
-            return self._read_file(Path(source))
         if isinstance(source, Iterable) and not isinstance(source, bytes | bytearray | memoryview | Dataset):
             return self._join_parts([read_tuples(source, self.options)], "list of triples")
         raise InputError(f"A source must be a path, a frame or a list of triples, got {type(source).__name__}.")

@@ -76,7 +76,7 @@ class GivenRules(RuleReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(1, "measure_budget")
+        self._check_at_least(1, "measure_budget")
         if not self.file:
             raise OptionError("GivenRules needs a file of rules: GivenRules(file=...), or --set file=FILE.")
 

@@ -82,5 +82,5 @@ class Tabular(RuleReasoner):
     def _check_options(self) -> None:
         super()._check_options()
         check_walk_lengths(self.mining.min_length, self.max_length)
-        self._at_least(1, "walks", "rules_per_relation")
-        self._at_least(0, "smoothing")
+        self._check_at_least(1, "walks", "rules_per_relation")
+        self._check_at_least(0, "smoothing")

@@ -1,4 +1,4 @@
-"""Options held against the types that a learner declares for them, so that a wrong one is named before any work."""
+"""The options of a learner: by name, in groups, and held against their declared types before any work."""
 
 from __future__ import annotations
 
@@ -7,11 +7,52 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from types import NoneType, UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from stablerule.errors import OptionError, closest, listed
 
 GONE = ("minutes",)  # options that became arguments of `fit`
+
+
+class HasOptions:
+    """What has options: the arguments of `__init__`, which stores them and does nothing else."""
+
+    seed: int = 0
+
+    @classmethod
+    def option_names(cls) -> list[str]:
+        """The options of the learner; those of a group by dotted names."""
+        return list(list_options(cls))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments that this learner was made with; those of a group by dotted names, such as `training.size`."""
+        return flatten_options({name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
+
+    @classmethod
+    def with_options(cls, options: Mapping[str, Any]) -> Self:
+        """Make a learner from options by name, dotted or not; an unknown one is an error that says the closest."""
+        return cls(**group_options(cls, options))
+
+    def check_options(self) -> None:
+        """Look at the options before any work, as `fit` does: a value that makes no sense is an error."""
+        check_option_types(type(self), {name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
+        self._check_options()
+
+    def _check_options(self) -> None:
+        """Look at the values; their types have been looked at."""
+        self._check_at_least(0, "seed")
+
+    def _check_at_least(self, least: float, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise OptionError(f"Argument {name!r} of {type(self).__name__} must be at least {least}, got {value}.")
+
+    def __repr__(self) -> str:
+        defaults = list_options(type(self))
+        changed = ", ".join(f"{n}={v!r}" for n, v in self.options.items() if n not in defaults or v != defaults[n])
+        return f"{type(self).__name__}({changed})"
 
 
 def check_option_types(owner: type, values: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import replace
@@ -12,20 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 
-from stablerule.errors import InputError, OptionError
+from stablerule.errors import InputError
 from stablerule.graph.html import spell_html_table
 from stablerule.reasoning.answers import Answer, Answers, Explanation, Reasons
 from stablerule.reasoning.calibration import Calibration, read_answers
 from stablerule.reasoning.completing import NewFacts, complete
 from stablerule.reasoning.learned import Learned, Lesson
 from stablerule.reasoning.model_folder import DataMark, SavedModel
-from stablerule.reasoning.option_types import (
-    check_option_types,
-    flatten_options,
-    group_options,
-    list_options,
-    rename_options,
-)
+from stablerule.reasoning.option_types import HasOptions, rename_options
 from stablerule.reasoning.queries import (
     Limits,
     check_asked_graph,
@@ -59,7 +52,7 @@ if TYPE_CHECKING:
     from stablerule.reasoning.wanted import WantedOptions
 
 
-class Reasoner(ABC):
+class Reasoner(HasOptions, ABC):
     """A learner: `fit(graph)` learns, `answer`, `score` and `rank` use what was learned, `save` saves it to a folder.
 
     `__init__` of a learner stores its arguments and does nothing else; `fit` checks them. What is learned has a name
@@ -74,7 +67,6 @@ class Reasoner(ABC):
     learned_: Learned
     dataset_: Dataset | None = None  # what it learned from, and answers on; None where it was saved without
     saved_: SavedModel | None = None  # what it was loaded from
-    seed: int = 0
 
     @abstractmethod
     def fit(
@@ -300,21 +292,6 @@ class Reasoner(ABC):
         search = self.rule_searcher(graph)
         return explain_why_not(search, *encode_triples([join_triple(head, relation, tail)], search.graph.vocabulary))
 
-    @classmethod
-    def option_names(cls) -> list[str]:
-        """The options of the learner; those of a group by dotted names."""
-        return list(list_options(cls))
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The arguments that this learner was made with; those of a group by dotted names, such as `training.size`."""
-        return flatten_options({name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
-
-    @classmethod
-    def with_options(cls, options: Mapping[str, Any]) -> Self:
-        """Make a learner from options by name, dotted or not; an unknown one is an error that says the closest."""
-        return cls(**group_options(cls, options))
-
     def save(
         self,
         folder: str | PathLike[str],
@@ -345,36 +322,16 @@ class Reasoner(ABC):
         model._load_own(saved)
         return model
 
-    def _load_own(self, saved: SavedModel) -> None:  # noqa: B027  # most have nothing of their own
+    def _load_own(self, saved: SavedModel) -> None:  # most have nothing of their own
         """Load what only this learner has."""
 
     def _tensors(self) -> dict[str, Any] | None:
         """Arrays to save beside the rest."""
         return None
 
-    def check_options(self) -> None:
-        """Look at the options before any work, as `fit` does: a value that makes no sense is an error."""
-        check_option_types(type(self), {name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
-        self._check_options()
-
-    def _check_options(self) -> None:
-        """Look at the values; their types have been looked at."""
-        self._at_least(0, "seed")
-
-    def _at_least(self, least: float, *names: str) -> None:
-        for name in names:
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise OptionError(f"Argument {name!r} of {type(self).__name__} must be at least {least}, got {value}.")
-
     def _check_fitted(self) -> None:
         if not hasattr(self, "data_"):
             raise InputError(f"This {type(self).__name__} has not learned anything yet. Call fit(graph) first.")
-
-    def __repr__(self) -> str:
-        defaults = list_options(type(self))
-        changed = ", ".join(f"{n}={v!r}" for n, v in self.options.items() if n not in defaults or v != defaults[n])
-        return f"{type(self).__name__}({changed})"
 
     def _repr_html_(self) -> str:
         """Show in a notebook what was learned, and from what."""
@@ -432,4 +389,4 @@ class RuleReasoner(Reasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(0, "top")
+        self._check_at_least(0, "top")

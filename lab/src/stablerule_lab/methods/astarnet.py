@@ -193,7 +193,7 @@ class AStarNet(PathReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(1, "least")
+        self._check_at_least(1, "least")
         for option in ("share", "edge_share"):
             if not getattr(self, option) > 0:
                 raise OptionError(f"Argument {option!r} of AStarNet must be above 0, got {getattr(self, option)}.")

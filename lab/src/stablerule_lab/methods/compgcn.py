@@ -262,6 +262,6 @@ class CompGCN(NeuralReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(1, "size", "layers")
+        self._check_at_least(1, "size", "layers")
         if not 0 <= self.dropout < 1:
             raise OptionError(f"Argument 'dropout' of CompGCN must be from 0 to below 1, got {self.dropout}.")

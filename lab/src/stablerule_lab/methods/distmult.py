@@ -72,6 +72,6 @@ class DistMult(EmbeddingReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(0, "n3", "dropout")
+        self._check_at_least(0, "n3", "dropout")
         if self.dropout >= 1:
             raise OptionError(f"Argument 'dropout' of DistMult must be below 1, got {self.dropout}.")

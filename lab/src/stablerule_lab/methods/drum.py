@@ -72,7 +72,7 @@ class DRUM(DifferentiableReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(1, "chains", "size")
+        self._check_at_least(1, "chains", "size")
 
 
 class DRUMNetwork(AttentionScorer):

@@ -199,7 +199,7 @@ class NCRL(RuleReasoner):
                 f"Argument 'max_length' of NCRL must be at least 2 for 'faithful', got {self.max_length}."
             )
         check_walk_lengths(VARIANTS[self.variant].min_length, self.max_length)
-        self._at_least(1, "walks", "rules_per_relation")
+        self._check_at_least(1, "walks", "rules_per_relation")
         check_torch_device(self.device)
 
 

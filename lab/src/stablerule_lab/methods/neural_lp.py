@@ -70,7 +70,7 @@ class NeuralLP(DifferentiableReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(1, "size")
+        self._check_at_least(1, "size")
 
 
 class NeuralLPNetwork(AttentionScorer):

@@ -285,7 +285,7 @@ class Pykeen(NetworkReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(1, "size", "negatives")
+        self._check_at_least(1, "size", "negatives")
         self._kind()
         try:
             json.dumps(self.model_options)

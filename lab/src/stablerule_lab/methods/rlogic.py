@@ -183,7 +183,7 @@ class RLogic(RuleReasoner):
     def _check_options(self) -> None:
         super()._check_options()
         check_walk_lengths(self.min_length, self.max_length)
-        self._at_least(1, "walks", "rules_per_relation")
+        self._check_at_least(1, "walks", "rules_per_relation")
         check_torch_device(self.device)
 
 

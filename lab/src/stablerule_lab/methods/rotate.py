@@ -95,4 +95,4 @@ class RotatE(EmbeddingReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(0, "margin", "temperature")
+        self._check_at_least(0, "margin", "temperature")

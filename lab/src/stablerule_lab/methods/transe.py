@@ -75,4 +75,4 @@ class TransE(EmbeddingReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(0, "margin", "temperature")
+        self._check_at_least(0, "margin", "temperature")

@@ -223,8 +223,8 @@ class RNNLogic(RuleReasoner):
     def _check_options(self) -> None:
         super()._check_options()
         check_walk_lengths(1, self.max_length)
-        self._at_least(1, "walks", "sampled_rules", "rules_per_relation")
-        self._at_least(0, "rounds", "prior_weight")
+        self._check_at_least(1, "walks", "sampled_rules", "rules_per_relation")
+        self._check_at_least(0, "rounds", "prior_weight")
         check_torch_device(self.device)
 
 

@@ -111,7 +111,7 @@ class DifferentiableReasoner(NeuralReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(1, "max_length", "rules_per_relation")
+        self._check_at_least(1, "max_length", "rules_per_relation")
         name = type(self).__name__
         if self.max_length > LONGEST:
             raise OptionError(f"Argument 'max_length' of {name} must be at most {LONGEST}, got {self.max_length}.")

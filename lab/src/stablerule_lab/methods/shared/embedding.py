@@ -185,5 +185,5 @@ class EmbeddingReasoner(NeuralReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(1, "size", "negatives")
-        self._at_least(0, "deviation")
+        self._check_at_least(1, "size", "negatives")
+        self._check_at_least(0, "deviation")

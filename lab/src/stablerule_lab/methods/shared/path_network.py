@@ -236,7 +236,7 @@ class PathReasoner(NeuralReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._at_least(1, "size", "layers", "negatives")
+        self._check_at_least(1, "size", "layers", "negatives")
         name = type(self).__name__
         if not 0 <= self.dropout < 1:
             raise OptionError(f"Argument 'dropout' of {name} must be from 0 to below 1, got {self.dropout}.")
