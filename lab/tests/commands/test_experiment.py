@@ -61,14 +61,14 @@ def test_a_cell_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     for words, problem in (
-        (("magic",), "There is no experiment 'magic'. There are: completion, no-shift"),
+        (("magic",), "No experiment 'magic'. Experiments: completion, no-shift"),
         (("train-side", "--graphs", "mars"), "--graphs must be some of newsroom"),
         (("train-side", "--methods", "tabula"), "Closest: 'tabular'"),
         (("train-side", "--biases", "much"), "--biases must be numbers"),
         (("train-side", "--reference", "me"), "--reference must be one of"),
         (("train-side", "--split", "train"), "--split must be one of test, valid"),
         (("train-side", "--minutes", "-1"), "--minutes must be at least 0"),
-        (("methods", "--biases", "0.5"), "--biases is not for the experiment 'methods'"),
+        (("methods", "--biases", "0.5"), "Experiment 'methods' has no option --biases"),
     ):
         assert problem in fails("experiment", *words, "--results", tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -273,7 +273,7 @@ def test_without_the_extras_there_are_tables_still(judged: Path, monkeypatch: py
     (judged / "built" / "no-shift.html").unlink(missing_ok=True)
     result = run("experiment", "no-shift", "--results", judged, "--graphs", "umls", "--minutes", "0")
     assert result.exit_code == 0
-    assert "No figures and no page" in result.stderr
+    assert "Figures and HTML page skipped" in result.stderr
     assert not (judged / "built" / "no-shift.html").exists()
     assert (judged / "built" / "no-shift.md").exists()
 
@@ -327,12 +327,12 @@ def test_an_export_replaces_no_file_unasked(tmp_path: Path) -> None:
     assert "results: holds no finished cells. Run an experiment first" in fails(*asked, place)
     cell = {"format": FORMAT, "cell": {"graph": "umls", "method": "ncrl", "seed": 0}, "result": {}}
     add_cell(tmp_path / "results" / "methods.jsonl", cell)
-    assert "-o must be a file that ends in .parquet" in fails(*asked, tmp_path / "cells.csv")
+    assert "-o must be a .parquet file" in fails(*asked, tmp_path / "cells.csv")
     place.write_text("mine")
-    assert "already exists. Choose another place, or --overwrite it." in fails(*asked, place)
+    assert "already exists. Choose another file, or add --overwrite." in fails(*asked, place)
     assert place.read_text() == "mine"
     assert run(*asked, place, "--overwrite").exit_code == 0
     assert pl.read_parquet(place).height == 1
     for _ in range(2):  # what is built may be built again
         assert run("experiment", "export", "--results", tmp_path / "results").exit_code == 0
-    assert "-o and --overwrite are for export" in fails("experiment", "list", "-o", place)
+    assert "-o and --overwrite only work with export" in fails("experiment", "list", "-o", place)

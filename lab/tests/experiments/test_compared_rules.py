@@ -65,7 +65,8 @@ def test_rules_of_all_are_measured_in_the_same_way(tmp_path: Path, monkeypatch: 
     assert same[0]["confidence"] == pytest.approx(same[1]["confidence"])
     assert same[0]["by_group"] == same[1]["by_group"]
     assert same[0]["kind"] == "general"  # it is a true rule of this world
-    first, second = tables(rows, {})
+    overview, first, second = tables(rows, {})
+    assert {line[0] for line in overview.rows} == {"tabular", "anyburl"}
     assert {line[0] for line in first.rows} == {"tabular", "anyburl"}
     assert f"`{spelled}`" in {line[0] for line in second.rows}
 

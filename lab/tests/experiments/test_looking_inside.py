@@ -65,7 +65,8 @@ def test_a_run_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert row["loss"][-1] < row["loss"][0]
     assert row["dependence"][0] is None  # the warm-up
     assert row["dependence"][-1] < 1
-    (table,) = tables([row], {})
+    by_graph, table = tables([row], {})
+    assert [line[0] for line in by_graph.rows] == ["equal weights", *training.WEIGHTS_IN_WORDS.values()]
     assert [line[1] for line in table.rows] == list(training.WEIGHTS)
     assert [drawing.name for drawing in figures([row], {})] == ["curves", "correlations"]
     assert all("</svg>" in drawing.svg for drawing in figures([row], {}))

@@ -104,9 +104,9 @@ def test_several_seeds_are_averaged_and_their_spread_is_told() -> None:
     assert row["deviation"] == pytest.approx(0.1)  # of each seed, though the means are equal
     assert row["over_seeds"] == pytest.approx(0.2 / 2**0.5)  # of .3 and .5
     (table,) = tables([row], {})
-    assert dict(zip(table.headings, table.rows[0], strict=True))["over seeds"] == "± 0.1414"
+    assert dict(zip(table.headings, table.rows[0], strict=True))["± over seeds"] == "0.1414"
     (alone,) = tables(summarise([ran(0, 0.2, 0.4)], {}), {})
-    assert "over seeds" not in alone.headings
+    assert "± over seeds" not in alone.headings
 
 
 def test_a_dump_of_ones_own_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

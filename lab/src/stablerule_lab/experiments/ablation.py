@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
 
+from stablerule_lab.experiments.by_graph import mrr_cell, percent, table_by_graph
 from stablerule_lab.experiments.differences import change
 from stablerule_lab.experiments.experiment import Experiment, Options
 from stablerule_lab.experiments.group_figure import group_figure
 from stablerule_lab.experiments.group_tables import by_seed, group_tables, summarise_groups
 from stablerule_lab.experiments.methods import ABLATED, LARGE, LEFT_OUT, SMALL, STORE, is_cheap, made_with, run_cell
-from stablerule_lab.experiments.printed import ABLATION, cited_graph, whose_print
+from stablerule_lab.experiments.printed import ABLATION, COMPLETION, cited_graph, whose_print
+from stablerule_lab.experiments.variants import FORMS
 from stablerule_lab.pages.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OURS = "stablerule"
 WHOLES = ("full recipe", "bare")  # from which something is taken away; from StableRule by all others
+TIED = ("bare by walks", "full recipe", "full recipe nodecor")  # they leave the entities that no rule reaches tied
 METHODS = (OURS, *ABLATED, "tabular")
 # What is printed stands beside what is nearest to it.
 PAPER_NAMES = dict.fromkeys(METHODS, "") | {
@@ -28,32 +35,66 @@ HEADINGS = (
     "method",
     "against",
     "seeds",
-    "difference of MRR",
-    "95%, over seeds",
-    "of its value",
-    "printed, of its value",
+    "change of MRR",
+    "95% over seeds",
+    "change in %",
+    "printed change in %",
 )
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return the figures of each graph, and what is lost with what is taken away."""
-    return [*group_tables(rows, own["align"], ABLATION, names=PAPER_NAMES), *differences(rows, own["align"])]
+    """Return the changes on all graphs, then the figures of each graph and its changes."""
+    align = own["align"]
+    return [
+        *changes_by_graph(rows, align),
+        *ties_by_graph(rows, align),
+        *group_tables(rows, align, ABLATION, names=PAPER_NAMES),
+        *differences(rows, align),
+    ]
+
+
+def changes_by_graph(rows: list[dict[str, Any]], align: str) -> list[Table]:
+    """Return one table: by what share the MRR changes with each variant, on each graph."""
+    cells = {}
+    for row, whole in _with_whole(rows):
+        found = change(by_seed(row, align), by_seed(whole, align))
+        if found is not None:
+            cells[row["method"], row["graph"]] = percent(found)
+    return table_by_graph("Change of the MRR by graph", cells, METHODS)
+
+
+def ties_by_graph(rows: list[dict[str, Any]], align: str) -> list[Table]:
+    """Return one table: the MRR of the same ranks under two tie policies, where unreached answers are tied."""
+    cells = {}
+    for row in rows:
+        for ties in FORMS if row["method"] in TIED else ():
+            mean = row[align][ties]["mrr"]["mean"]
+            cells[f"{row['method']}, {ties} ties", row["graph"]] = mrr_cell(mean, len(row["seeds"]))
+        if row["method"] == TIED[0] and (cited := COMPLETION.get(cited_graph(row["graph"]), {}).get(OURS)):
+            cells["printed", row["graph"]] = f"{cited.mrr / 100:.3f}"
+    order = [f"{method}, {ties} ties" for method in TIED for ties in FORMS]
+    return table_by_graph("MRR under two tie policies, by graph", cells, order)
 
 
 def differences(rows: list[dict[str, Any]], align: str) -> list[Table]:
     """Return a table for each graph: the MRR over groups less that of the whole, seed by seed."""
-    made = []
-    for graph in dict.fromkeys(row["graph"] for row in rows):
-        there = {row["method"]: row for row in rows if row["graph"] == graph}
-        lines = []
-        for method, row in there.items():
-            whole = next((name for name in WHOLES if method.startswith(name)), OURS)
-            if method != whole and whole in there:
-                lines += _difference(row, there[whole], align)
-        if lines:
-            title = f"{graph}: what is lost{whose_print(graph)}"
-            made.append(Table(title, HEADINGS, tuple(lines)).without_empty())
-    return made
+    lines: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for row, whole in _with_whole(rows):
+        lines[row["graph"]] += _difference(row, whole, align)
+    return [
+        Table(f"{graph}: change of the MRR{whose_print(graph)}", HEADINGS, tuple(some)).without_empty()
+        for graph, some in lines.items()
+        if some
+    ]
+
+
+def _with_whole(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield each variant with what it is a variant of, on the same graph."""
+    there = {(row["graph"], row["method"]): row for row in rows}
+    for (graph, method), row in there.items():
+        whole = next((name for name in WHOLES if method.startswith(name)), OURS)
+        if method != whole and (graph, whole) in there:
+            yield row, there[graph, whole]
 
 
 def _difference(row: dict[str, Any], whole: dict[str, Any], align: str) -> list[tuple[str, ...]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from stablerule_lab.experiments.by_graph import percent
 from stablerule_lab.experiments.differences import change
 from stablerule_lab.experiments.group_tables import by_seed
 from stablerule_lab.experiments.inductive import ENDING, GRAIL, whole
@@ -105,45 +106,49 @@ def _claims(rows_of: Callable[[str], Rows]) -> Iterator[Claim]:
     known = of_groups(rows_of("completion"))
     yield from _under_shift(known)
     printed, here = of_print(NO_SHIFT), of_whole(rows_of("no-shift"))
-    yield Claim("table 4: ahead of them without a shift, too", ahead(printed, RULES), ahead(here, RULES))
+    yield Claim("Table 4: ahead of other rule learners without a shift", ahead(printed, RULES), ahead(here, RULES))
     yield from _on_new_entities(rows_of("inductive"), known)
     yield from _taken_away(of_groups(rows_of("ablation")))
-    yield Claim("tables 6, 8: more general rules than NCRL", {}, more_general(rows_of("rules")))
+    yield Claim("Tables 6, 8: more general rules than NCRL", {}, more_general(rows_of("rules")))
     rows = rows_of("training")
-    yield Claim("figure 5: larger batches fluctuate less", {}, calmer_batches(rows))
-    yield Claim("figure 6: correlations nearly blank", {}, blanked(rows, "as printed"), "here, their weights")
+    yield Claim("Figure 5: larger batches fluctuate less", {}, calmer_batches(rows))
+    yield Claim("Figure 6: weights halve the correlations", {}, blanked(rows, "as printed"), "here, paper's weights")
     yield Claim("", {}, blanked(rows, "ours"), "here, our weights")
     seconds = {row["method"]: row["seconds"]["learn"] for row in rows_of("methods") if row["graph"] == "fb15k-237"}
-    words = "section 6.5: little more time than NCRL"
+    words = "Section 6.5: little more time than NCRL"
     yield Claim(words, against_ncrl(SECONDS_ON_FB15K_237), against_ncrl(seconds))
 
 
 def _under_shift(here: Figures) -> Iterator[Claim]:
     printed = of_print(COMPLETION)
     weaker, cut = ("transe", "distmult", "complex"), EMBEDDINGS_CUT
-    yield Claim("table 3: ahead of other learners of rules", ahead(printed, RULES), ahead(here, RULES))
-    yield Claim("not asked there: ahead of counts", {}, ahead(here, ("tabular",)))
-    yield Claim("table 3: ahead of TransE, DistMult, ComplEx", ahead(printed, weaker), ahead(here, weaker), cut=cut)
-    words = "table 3: RotatE is the best embedding"
+    yield Claim("Table 3: ahead of other rule learners", ahead(printed, RULES), ahead(here, RULES))
+    yield Claim("not in the paper: ahead of counting (Tabular)", {}, ahead(here, ("tabular",)))
+    yield Claim("Table 3: ahead of TransE, DistMult, ComplEx", ahead(printed, weaker), ahead(here, weaker), cut=cut)
+    words = "Table 3: RotatE is the best embedding"
     yield Claim(words, ahead(printed, weaker, "rotate"), ahead(here, weaker, "rotate"), cut=cut)
-    words, found = "table 3: ahead of graph networks, but on WN18RR", ahead(here, MESSAGES)
+    words, found = "Table 3: ahead of graph networks, except on WN18RR", ahead(here, MESSAGES)
     yield Claim(words, ahead(printed, MESSAGES), found, but=("wn18rr",), cut=MESSAGES_CUT)
-    yield Claim("table 3: embeddings are ahead of rules", higher(printed), higher(here), cut=cut)
-    yield Claim("table 3: deviates less than other rules", steadier(printed, RULES), steadier(here, RULES))
-    yield Claim("table 3: deviates less than NCRL", steadier(printed, ("ncrl",)), steadier(here, ("ncrl",)))
-    yield Claim("table 3: embeddings deviate less than rules", calmer(printed), calmer(here), cut=cut)
+    yield Claim("Table 3: embeddings are ahead of rules", higher(printed), higher(here), cut=cut)
+    yield Claim(
+        "Table 3: smaller deviation than all other rule learners", steadier(printed, RULES), steadier(here, RULES)
+    )
+    yield Claim("Table 3: smaller deviation than NCRL", steadier(printed, ("ncrl",)), steadier(here, ("ncrl",)))
+    yield Claim("Table 3: embeddings deviate less than rules", calmer(printed), calmer(here), cut=cut)
 
 
 def _on_new_entities(rows: Rows, known: Figures) -> Iterator[Claim]:
     """The paper's partition is not public: ours, made by the same recipe, stands for it."""
     printed, here = of_print(INDUCTIVE), of_groups([row for row in rows if row["graph"].endswith(ENDING)])
     for kind, others, cut in (
-        ("other learners of rules", RULES, ()),
+        ("other rule learners", RULES, ()),
         ("graph networks", MESSAGES, MESSAGES_CUT_ON_NEW),
     ):
-        yield Claim(f"table 5: inductive, ahead of {kind}", ahead(printed, others), ahead(here, others), cut=cut)
-    yield Claim("", {}, ahead_on_versions(rows, MESSAGES), "here, GraIL's versions")
-    words = "table 5: inductive, a larger lead over rules than in table 3"
+        yield Claim(
+            f"Table 5: ahead of {kind} on unseen entities", ahead(printed, others), ahead(here, others), cut=cut
+        )
+    yield Claim("", {}, ahead_on_versions(rows, MESSAGES), "here, GraIL's splits")
+    words = "Table 5: larger lead over rule learners than in Table 3"
     yield Claim(words, wider(printed, of_print(COMPLETION)), wider(here, known))
 
 
@@ -151,13 +156,13 @@ def _taken_away(here: Figures) -> Iterator[Claim]:
     printed = of_print(ABLATION)
     parts = {"nodecor": "without decorrelation", "firstmoment": "with first moments", "noback": "without backtracking"}
     for name, words in parts.items():
-        yield Claim(f"table 7: MRR falls {words}", lost(printed, name), lost(here, name, "bare"), "here, bare")
+        yield Claim(f"Table 7: MRR falls {words}", lost(printed, name), lost(here, name, "bare"), "here, bare")
         if name == "nodecor":
-            yield Claim("", {}, lost(here, name, "full recipe"), "here, full recipe")
+            yield Claim("", {}, lost(here, name, "full recipe"), "here, paper's settings")
         yield Claim("", {}, lost(here, name))
     first, none = "firstmoment", "nodecor"
     bare = gained(here, f"bare {first}", f"bare {none}")
-    yield Claim("table 7: first moments ahead of none", gained(printed, first, none), bare, "here, bare")
+    yield Claim("Table 7: first moments ahead of no weights", gained(printed, first, none), bare, "here, bare")
     yield Claim("", {}, gained(here, first, none))
 
 
@@ -194,14 +199,17 @@ def _column(graph: str) -> str:
 
 
 def ahead(figures: Figures, others: tuple[str, ...], own: str = OURS) -> ByGraph:
-    """Say by how much a method is ahead of the best of some others.
+    """Compare a method with the best of some others: the lead, half of its interval over shared seeds, and the other.
 
     >>> ahead({"umls": {"stablerule": Figure(0.9), "ncrl": Figure(0.8), "drum": Figure(0.7)}}, RULES)
     {'umls': Said(text='+.100 ncrl', holds=True)}
+    >>> seeds = [Figure(sum(mrr) / 2, by_seed=dict(enumerate(mrr))) for mrr in ((0.52, 0.5), (0.4, 0.4))]
+    >>> ahead({"umls": dict(zip(("stablerule", "ncrl"), seeds))}, RULES)
+    {'umls': Said(text='+.110 ± .127 ncrl', holds=True)}
     """
     leads = {graph: _lead(methods, others, own) for graph, methods in figures.items()}
     return {
-        graph: Said(f"{_signed(lead.margin)} {lead.best}", holds=lead.margin > 0)
+        graph: Said(f"{_signed(lead.margin)}{lead.interval} {lead.best}", holds=lead.margin > 0)
         for graph, lead in leads.items()
         if lead is not None
     }
@@ -220,7 +228,7 @@ def ahead_on_versions(rows: Rows, others: tuple[str, ...]) -> ByGraph:
             leads[whole(version)].append(lead.margin)
     ahead_on = {graph: sum(margin > 0 for margin in margins) for graph, margins in leads.items()}
     return {
-        graph: Said(f"{count} of {len(leads[graph])} versions", holds=2 * count > len(leads[graph]))
+        graph: Said(f"{count} of {len(leads[graph])} splits", holds=2 * count > len(leads[graph]))
         for graph, count in ahead_on.items()
     }
 
@@ -230,32 +238,37 @@ def wider(new: Figures, known: Figures) -> ByGraph:
 
     >>> few = {"umls": {"stablerule": Figure(0.5), "ncrl": Figure(0.3)}}
     >>> wider(few, {"umls": {"stablerule": Figure(0.9), "ncrl": Figure(0.95)}})
-    {'umls': Said(text='+.200, known -.050', holds=True)}
+    {'umls': Said(text='+.200, Table 3 -.050', holds=True)}
     """
     margins = [{graph: _lead(methods, RULES) for graph, methods in figures.items()} for figures in (new, known)]
     told = {}
     for graph, here in margins[0].items():
         there = margins[1].get(graph)
         if here is not None and there is not None:
-            text = f"{_signed(here.margin)}, known {_signed(there.margin)}"
+            text = f"{_signed(here.margin)}, Table 3 {_signed(there.margin)}"
             told[graph] = Said(text, holds=here.margin > there.margin)
     return told
 
 
 class Lead(NamedTuple):
-    """By how much a method is ahead, and of whom."""
+    """By how much a method is ahead, of whom, and half of the interval in words (empty without several seeds)."""
 
     margin: float
     best: str
+    interval: str = ""
 
 
 def _lead(methods: Mapping[str, Figure], others: tuple[str, ...], own: str = OURS) -> Lead | None:
-    """None where one of both has not been run."""
+    """Return None if one of the two has not been run."""
     known = {name: methods[name].mrr for name in others if name in methods}
     if own not in methods or not known:
         return None
     best = max(known, key=lambda name: known[name])
-    return Lead(methods[own].mrr - known[best], best)
+    found = change(methods[own].by_seed, methods[best].by_seed)
+    half = (
+        "" if found is None or found.interval is None else f" ± {_short((found.interval[1] - found.interval[0]) / 2)}"
+    )
+    return Lead(methods[own].mrr - known[best], best, half)
 
 
 def _signed(margin: float) -> str:
@@ -310,13 +323,13 @@ def lost(figures: Figures, taken: str, whole: str = "") -> ByGraph:
     {'umls': Said(text='-5.0%', holds=True)}
     """
     found = _changes(figures, f"{whole} {taken}".strip(), whole or OURS)
-    return {graph: _said(one, holds=one.share < 0) for graph, one in found.items()}
+    return {graph: Said(percent(one), holds=one.share < 0) for graph, one in found.items()}
 
 
 def gained(figures: Figures, own: str, other: str) -> ByGraph:
     """Say by what share of its MRR a method is ahead of another."""
     found = _changes(figures, own, other)
-    return {graph: _said(one, holds=one.share > 0) for graph, one in found.items()}
+    return {graph: Said(percent(one), holds=one.share > 0) for graph, one in found.items()}
 
 
 def _changes(figures: Figures, own: str, other: str) -> dict[str, Change]:
@@ -324,14 +337,6 @@ def _changes(figures: Figures, own: str, other: str) -> dict[str, Change]:
     both = {graph: (named[own], named[other]) for graph, named in figures.items() if own in named and other in named}
     found = {graph: change(*(one.by_seed or {0: one.mrr} for one in pair)) for graph, pair in both.items()}
     return {graph: one for graph, one in found.items() if one is not None}
-
-
-def _said(found: Change, *, holds: bool) -> Said:
-    """The share and, with several seeds, half of its interval of 95%."""
-    if found.interval is None:
-        return Said(f"{found.share:+.1%}", holds)
-    low, high = found.interval
-    return Said(f"{found.share:+.1%} ± {(high - low) / 2 / found.whole:.1%}", holds)
 
 
 def more_general(rows: Rows) -> ByGraph:

@@ -8,6 +8,7 @@ paper prints are measured in the same way.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from stablerule.errors import InputError
 from stablerule.extending import ExampleFacts, measure_rules, number_learned_rules
 from stablerule.registry import MODELS
 from stablerule.rules import RuleSet
+from stablerule_lab.experiments.by_graph import table_by_graph
 from stablerule_lab.experiments.cells import grouped
 from stablerule_lab.experiments.experiment import Experiment, Options
 from stablerule_lab.experiments.methods import LARGE, SMALL
@@ -43,7 +45,7 @@ PAPERS = {"yago3-10-quarter": ("isLocatedIn", "isCitizenOf", "livesIn", "graduat
 NONE_PRINTED = "the paper prints rules for YAGO3-10 only"
 _WITHOUT_PRINT = (graph for graph in (*SMALL, *LARGE, "geography") if graph not in PAPERS)
 LEFT_OUT = {(graph, name): NONE_PRINTED for graph in _WITHOUT_PRINT for name in PRINTED_RULES}
-LEFT_OUT["yago3-10-quarter", ANYBURL] = "there is no file of rules that AnyBURL wrote for it"
+LEFT_OUT["yago3-10-quarter", ANYBURL] = "no file of AnyBURL's rules for it"
 ENOUGH = 10  # pairs that a body must link in a group to say something there
 
 
@@ -157,17 +159,17 @@ def kind_of(confidence: float, by_group: list[float | None]) -> str:
     ('general', 'some groups', 'one group')
     """
     if len(by_group) < 2:
-        return "not parted"
+        return "no groups"
     known = [value for value in by_group if value is not None]
     if len(known) < 2:
-        return "one group" if known else "hardly used"
+        return "one group" if known else "too rare"
     good = sum(value >= GENERAL * confidence for value in known)
     return "general" if good == len(known) else "one group" if good == 1 else "some groups"
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return a table for each graph and relation, and first how many rules of each method are general."""
-    made = []
+    """Return how many rules of each method are general, then tables for each graph and relation."""
+    made = general_by_graph(rows)
     for graph in dict.fromkeys(row["graph"] for row in rows):
         here = [row for row in rows if row["graph"] == graph]
         made.append(_counted(graph, here))
@@ -179,13 +181,22 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
     return made
 
 
+def general_by_graph(rows: list[dict[str, Any]]) -> list[Table]:
+    """Return one table: how many of its best rules are general, for each method and graph."""
+    kinds = defaultdict(list)
+    for row in rows:
+        kinds[row["method"], row["graph"]].append(row["kind"])
+    cells = {place: f"{some.count('general')} of {len(some)}" for place, some in kinds.items()}
+    return table_by_graph("General rules among the best, by graph", cells, METHODS)
+
+
 def _line(row: dict[str, Any]) -> tuple[str, ...]:
     figures = ("" if value is None else f"{value:.2f}" for value in row["by_group"])
     return (f"`{row['rule']}`", row["method"], f"{row['confidence']:.2f}", *figures, row["kind"])
 
 
 def _counted(graph: str, rows: list[dict[str, Any]]) -> Table:
-    kinds = ("general", "some groups", "one group", "hardly used", "not parted")
+    kinds = ("general", "some groups", "one group", "too rare", "no groups")
     lines = []
     for method in dict.fromkeys(row["method"] for row in rows):
         own = [row for row in rows if row["method"] == method]

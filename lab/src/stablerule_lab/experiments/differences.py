@@ -26,6 +26,11 @@ class Change(NamedTuple):
         """The difference as a share of the whole."""
         return self.difference / self.whole
 
+    @property
+    def half(self) -> float | None:
+        """Half of the interval."""
+        return None if self.interval is None else (self.interval[1] - self.interval[0]) / 2
+
 
 def change(own: Mapping[int, float], other: Mapping[int, float]) -> Change | None:
     """Return what changes from the other method to this one, by the seeds that both have; None if there are none.

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from stablerule.datasets import load
 from stablerule.registry import METHODS as LEARNERS
 from stablerule.shifts.splits import split_inductive
+from stablerule_lab.experiments.by_graph import table_by_graph
 from stablerule_lab.experiments.experiment import Experiment, Options
 from stablerule_lab.experiments.group_figure import group_figure
-from stablerule_lab.experiments.group_tables import group_tables, summarise_groups
+from stablerule_lab.experiments.group_tables import group_tables, mrr_by_graph, summarise_groups
 from stablerule_lab.experiments.methods import DEAR, FAITHFUL, METHODS, SAME_LEARNER
 from stablerule_lab.experiments.methods import is_cheap as is_cheap_on
 from stablerule_lab.experiments.printed import INDUCTIVE
@@ -98,23 +99,17 @@ PRINTED = {f"{graph}{ENDING}": rows for graph, rows in INDUCTIVE.items()}
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return an overview of the versions of each graph of GraIL, then a table for each graph."""
-    families = dict.fromkeys(graph.partition("_")[0] for graph in GRAIL)
-    found = [_overview(family, rows, own["align"]) for family in families]
-    return [*(table for table in found if table.rows), *group_tables(rows, own["align"], PRINTED)]
-
-
-def _overview(family: str, rows: list[dict[str, Any]], align: str) -> Table:
-    """The mean over groups and their deviation, a column for each version."""
-    versions = [graph for graph in GRAIL if graph.startswith(family)]
-    told = {
-        (row["method"], row["graph"]): "{mean:.3f} ± {deviation:.3f}".format(**row[align]["realistic"]["mrr"])
-        for row in rows
-        if row["graph"] in versions
-    }
-    lines = [(name, *(told.get((name, graph), "") for graph in versions)) for name in METHODS_FOR_NEW]
-    kept = tuple(line for line in lines if any(line[1:]))
-    return Table(f"MRR on the versions of {family}", ("method", *versions), kept)
+    """Return the MRR on our partitions, on GraIL's splits of each graph, then a table for each graph."""
+    align = own["align"]
+    made = mrr_by_graph([row for row in rows if row["graph"] not in GRAIL], align, PRINTED, METHODS_FOR_NEW)
+    for family in dict.fromkeys(graph.partition("_")[0] for graph in GRAIL):
+        cells = {
+            (row["method"], row["graph"]): "{mean:.3f} ± {deviation:.3f}".format(**row[align]["realistic"]["mrr"])
+            for row in rows
+            if row["graph"] in GRAIL and row["graph"].startswith(family)
+        }
+        made += table_by_graph(f"MRR on GraIL's splits of {family}", cells, METHODS_FOR_NEW)
+    return [*made, *group_tables(rows, align, PRINTED)]
 
 
 ON_NEW_ENTITIES = Experiment(

@@ -18,7 +18,7 @@ from stablerule_lab.experiments.bibliography import WROTE, Bibliography, read_bi
 from stablerule_lab.experiments.cells import grouped
 from stablerule_lab.experiments.covered_bodies import coverage_figure, coverage_table, covered_bodies
 from stablerule_lab.experiments.experiment import Experiment, Options
-from stablerule_lab.experiments.methods import DEAR, FAITHFUL, METHODS, SAME_LEARNER
+from stablerule_lab.experiments.methods import DEAR, ENDED_BY, FAITHFUL, METHODS, SAME_LEARNER
 from stablerule_lab.experiments.process import peak_memory, run_apart
 from stablerule_lab.experiments.variants import FIGURES, FORMS, costs, learn
 from stablerule_lab.pages.plots import legend_below, new_figure, series
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 GRAPH = "acl-biblio"
 OWN, FOLDER_OF_OWN = "aminer", "STABLERULE_AMINER"  # a folder that `stablerule data aminer --country-facts` wrote
 MINUTES = 15.0
-NOT_TRIED = "it was not tried on a graph of this size"
+NOT_TRIED = "not tried on a graph of this size"
 LEFT_OUT = {(OWN, name): NOT_TRIED for name in DEAR}
 LEFT_OUT |= {(graph, FAITHFUL): SAME_LEARNER for graph in (GRAPH, OWN)}
 QUICK = ("stablerule", "tabular", "ncrl", "rlogic", "rnnlogic", "popularity")  # learners that take a minute or two
@@ -157,9 +157,9 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
     for graph in dict.fromkeys(row["graph"] for row in rows):
         some = sorted((row for row in rows if row["graph"] == graph), key=lambda row: (-row["mean"], row["method"]))
         countries = list(some[0]["countries"])
-        headings = ("method", "seeds", *countries, "mean", "worst", "MRR of all, kind ties", "seconds", "ended by")
+        headings = ("method", "seeds", *countries, "mean", "worst", "all, optimistic ties", "seconds", "ended by")
         lines = tuple(_line(row) for row in some)
-        made.append(Table(f"{graph}: MRR of the author", (*headings, "over seeds"), lines).without_empty())
+        made.append(Table(f"{graph}: MRR of the author", (*headings, "± over seeds"), lines).without_empty())
         made += [
             coverage_table(
                 f"{graph}: authors that a body of {row['method']} links to the paper",
@@ -175,8 +175,8 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
 def _line(row: dict[str, Any]) -> tuple[str, ...]:
     figures = (f"{mrr:.3f}" for mrr in row["countries"].values())
     mean = f"{row['mean']:.3f} ± {row['deviation']:.3f}"
-    rest = (row["worst"], f"{row['optimistic']:.3f}", f"{row['seconds']:.0f}", str(row["ended_by"]))
-    over_seeds = "" if row["over_seeds"] is None else f"± {row['over_seeds']:.4f}"
+    rest = (row["worst"], f"{row['optimistic']:.3f}", f"{row['seconds']:.0f}", ENDED_BY[row["ended_by"]])
+    over_seeds = "" if row["over_seeds"] is None else f"{row['over_seeds']:.4f}"
     return (row["method"], str(row["seeds"]), *figures, mean, *rest, over_seeds)
 
 

@@ -10,6 +10,7 @@ from stablerule.datasets import load
 from stablerule.errors import InputError
 from stablerule.extending import PAPER_SIZES, join_options
 from stablerule.learning import Decorrelation, StableRule
+from stablerule_lab.experiments.by_graph import table_by_graph
 from stablerule_lab.experiments.cells import grouped
 from stablerule_lab.experiments.experiment import Experiment, Options
 from stablerule_lab.experiments.methods import LARGE, QUICK_GRAPHS, SMALL
@@ -33,6 +34,7 @@ WEIGHTS: dict[str, dict[str, Any]] = {
     "no floor": {"weight_steps": 200, "weight_penalty": 0.0, "share_floor": 0.0},
     "as printed": {"literal": True},
 }
+WEIGHTS_IN_WORDS = {"ours": "our weights", "no floor": "ours without a floor", "as printed": "the paper's weights"}
 METHODS: dict[str, dict[str, Any]] = {
     "stablerule": {},
     "lengths in turn": {"training.order": "lengths", "mining.min_length": 2},
@@ -140,8 +142,20 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return what each kind of weights does to correlations, and what it costs; and how batches of two sizes differ."""
-    return [*_of_correlations(rows), *_of_batches(rows)]
+    """Return correlations and effective shares under each kind of weights, and the fluctuations of two batch sizes."""
+    return [*_of_correlations_by_graph(rows), *_of_correlations(rows), *_of_batches(rows)]
+
+
+def _of_correlations_by_graph(rows: list[dict[str, Any]]) -> list[Table]:
+    """For StableRule: the mean absolute correlation, then the effective share of the samples."""
+    cells = {}
+    for row in rows:
+        if row["method"] == "stablerule":
+            graph, found = row["graph"], row["correlations"]
+            cells["equal weights", graph] = f"{found['ours']['mean_before']:.3f} / 1.00"
+            for name, one in found.items():
+                cells[WEIGHTS_IN_WORDS[name], graph] = f"{one['mean_after']:.3f} / {one['share']:.2f}"
+    return table_by_graph("Mean absolute correlation / effective share, by graph", cells, corner="weights")
 
 
 def _of_correlations(rows: list[dict[str, Any]]) -> list[Table]:
