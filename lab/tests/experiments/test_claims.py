@@ -17,7 +17,7 @@ from stablerule_lab.experiments.claims import (
     blanked,
     calmer,
     calmer_batches,
-    claims_table,
+    claims_tables,
     gained,
     higher,
     lost,
@@ -97,7 +97,7 @@ def test_higher_takes_means() -> None:
 
 
 def test_a_graph_that_the_claim_leaves_out_is_shown_and_not_counted() -> None:
-    table = claims_table(lambda name: [])
+    _, table = claims_tables(lambda name: [])
     (line,) = [row for row in table.rows if row[0].endswith("except on WN18RR")]
     told = dict(zip(table.headings, line, strict=True))
     assert (told["holds"], told["wn18rr"]) == ("5 of 5", "-.029 nbfnet")
@@ -117,7 +117,7 @@ def test_a_graph_where_others_had_no_time_is_shown_and_not_counted_here(
         return [group_row(graph, one, mean, 0.1) for one, mean in found] if name == experiment else []
 
     found = [("stablerule", 0.5), (other, 0.4)]
-    table = claims_table(rows_of)
+    _, table = claims_tables(rows_of)
     at = [row[0].endswith(claim) for row in table.rows].index(True)
     told = dict(zip(table.headings, table.rows[at + 1], strict=True))
     column = graph.removesuffix("-inductive").removesuffix("-quarter")
@@ -170,8 +170,8 @@ def test_what_is_taken_away_is_compared_by_the_seeds_of_both() -> None:
 def test_several_seeds_give_the_half_of_an_interval() -> None:
     figures = {"umls": {"a": Figure(0.5, by_seed={0: 0.52, 1: 0.54}), "b": Figure(0.5, by_seed={0: 0.5, 1: 0.5})}}
     # The differences .02 and .04: a mean of .03 and, by Student's t with one degree of freedom, 12.706 * .01.
-    assert gained(figures, "a", "b") == {"umls": Said("+6.0% ± 25.4%", holds=True)}
-    assert gained(figures, "b", "a") == {"umls": Said("-5.7% ± 24.0%", holds=False)}
+    assert gained(figures, "a", "b") == {"umls": Said("+6.0% ± 25.4%", holds=True, clear=False)}
+    assert gained(figures, "b", "a") == {"umls": Said("-5.7% ± 24.0%", holds=False, clear=False)}
 
 
 def test_more_general_counts_by_graph() -> None:
@@ -215,7 +215,7 @@ def test_seconds_need_both_learners() -> None:
 
 
 def test_before_any_run_the_print_stands_alone() -> None:
-    table = claims_table(lambda name: [])
+    _, table = claims_tables(lambda name: [])
     assert table.headings[-len(COMPLETION) :] == tuple(COMPLETION)
     holds = table.headings.index("holds")
     assert {row[holds] for row in table.rows if row[1] != "printed"} == {NOT_RUN}
@@ -224,6 +224,25 @@ def test_before_any_run_the_print_stands_alone() -> None:
 
 def test_runs_fill_their_columns() -> None:
     rows = {"completion": [group_row("umls", "stablerule", 0.9, 0.1), group_row("umls", "ncrl", 0.8, 0.2)]}
-    table = claims_table(lambda name: rows.get(name, []))
+    _, table = claims_tables(lambda name: rows.get(name, []))
     ours = dict(zip(table.headings, table.rows[1], strict=True))
     assert (ours["umls"], ours["family"], ours["holds"]) == ("+.100 ncrl", "", "1 of 1")
+
+
+def test_intervals_over_seeds_without_0_are_counted_for_and_against() -> None:
+    def seeded(graph: str, method: str, *by_seed: float) -> dict[str, Any]:
+        row = group_row(graph, method, sum(by_seed) / len(by_seed))
+        row["seeds"] = list(range(len(by_seed)))
+        row["density"]["realistic"]["mrr"]["by_seed"] = list(by_seed)
+        return row
+
+    rows = [
+        *(seeded("umls", "stablerule", 0.50, 0.51, 0.52), seeded("umls", "ncrl", 0.40, 0.41, 0.42)),  # ahead
+        *(seeded("family", "stablerule", 0.50, 0.51, 0.52), seeded("family", "ncrl", 0.60, 0.61, 0.62)),  # behind
+        *(seeded("kinship", "stablerule", 0.5, 0.4, 0.6), seeded("kinship", "ncrl", 0.4, 0.6, 0.4)),  # who knows
+        *(seeded("wn18rr", "stablerule", 0.5), seeded("wn18rr", "ncrl", 0.4)),  # one seed
+    ]
+    counts, _ = claims_tables(lambda name: rows if name == "completion" else [])
+    line = dict(zip(counts.headings, counts.rows[0], strict=True))
+    assert (line["printed"], line["here"]) == ("6 of 6", "3 of 4")
+    assert line["intervals without 0"] == "1 for, 1 against, of 3"

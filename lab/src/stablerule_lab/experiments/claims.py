@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stablerule_lab.experiments.differences import Change
     from stablerule_lab.experiments.printed import Printed
 
+HERE = "here"
 CLAIMS = "claims"  # asked for like an experiment
 OURS = "stablerule"
 EMBEDDINGS = ("transe", "distmult", "complex", "rotate")
@@ -54,10 +55,11 @@ class Figure(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What figures say about a claim on one graph."""
+    """What figures say about a claim on one graph; clear: whether the interval over seeds leaves out 0, if any."""
 
     text: str
     holds: bool
+    clear: bool | None = None
 
 
 Figures = dict[str, dict[str, Figure]]  # by graph and method
@@ -71,24 +73,30 @@ class Claim:
     words: str
     printed: ByGraph
     found: ByGraph
-    here: str = "here"
+    here: str = HERE
     but: tuple[str, ...] = ()  # graphs that the claim leaves out: shown, not counted
     cut: tuple[str, ...] = ()  # graphs where the others had too little time here: shown, not counted
 
 
-def claims_table(rows_of: Callable[[str], Rows]) -> Table:
-    """Return two lines for each claim, from the print and from here, with a column for each graph.
+def claims_tables(rows_of: Callable[[str], Rows]) -> list[Table]:
+    """Return the counts of all claims, then the figures behind them, with a column for each graph.
 
     rows_of: the rows of an experiment, by its name.
     """
-    headings = ("claim", "figures", "holds", *COMPLETION)
-    lines = []
+    counts, figures = [], []
     for claim in _claims(rows_of):
+        printed, here = _count(claim.printed, claim.but), _count(claim.found, claim.but + claim.cut)
+        run = claim.here.removeprefix(HERE).removeprefix(", ")
+        clear = _count_clear(claim.found, claim.but + claim.cut)
+        counts.append((claim.words, run, printed if claim.printed else "", here, clear))
         if claim.printed:
-            lines.append((claim.words, "printed", _count(claim.printed, claim.but), *_cells(claim.printed)))
+            figures.append((claim.words, "printed", printed, *_cells(claim.printed)))
         words = "" if claim.printed else claim.words
-        lines.append((words, claim.here, _count(claim.found, claim.but + claim.cut), *_cells(claim.found)))
-    return Table("Claims by graph", headings, tuple(lines))
+        figures.append((words, claim.here, here, *_cells(claim.found)))
+    return [
+        Table("Claims that hold", ("claim", "run", "printed", "here", "intervals without 0"), tuple(counts)),
+        Table("Claims by graph", ("claim", "figures", "holds", *COMPLETION), tuple(figures)),
+    ]
 
 
 def _cells(by_graph: ByGraph) -> list[str]:
@@ -100,6 +108,15 @@ def _count(by_graph: ByGraph, but: tuple[str, ...]) -> str:
     if by_graph and not counted:
         return NONE_COUNTED
     return f"{sum(counted)} of {len(counted)}" if counted else NOT_RUN
+
+
+def _count_clear(by_graph: ByGraph, but: tuple[str, ...]) -> str:
+    """Count the graphs whose interval over seeds leaves out 0, for and against the claim."""
+    known = [one for graph, one in by_graph.items() if graph not in but and one.clear is not None]
+    if not known:
+        return ""
+    both = [sum(bool(one.clear) and one.holds == holds for one in known) for holds in (True, False)]
+    return f"{both[0]} for, {both[1]} against, of {len(known)}"
 
 
 def _claims(rows_of: Callable[[str], Rows]) -> Iterator[Claim]:
@@ -130,9 +147,8 @@ def _under_shift(here: Figures) -> Iterator[Claim]:
     words, found = "Table 3: ahead of graph networks, except on WN18RR", ahead(here, MESSAGES)
     yield Claim(words, ahead(printed, MESSAGES), found, but=("wn18rr",), cut=MESSAGES_CUT)
     yield Claim("Table 3: embeddings are ahead of rules", higher(printed), higher(here), cut=cut)
-    yield Claim(
-        "Table 3: smaller deviation than all other rule learners", steadier(printed, RULES), steadier(here, RULES)
-    )
+    words = "Table 3: smaller deviation than all other rule learners"
+    yield Claim(words, steadier(printed, RULES), steadier(here, RULES))
     yield Claim("Table 3: smaller deviation than NCRL", steadier(printed, ("ncrl",)), steadier(here, ("ncrl",)))
     yield Claim("Table 3: embeddings deviate less than rules", calmer(printed), calmer(here), cut=cut)
 
@@ -144,9 +160,8 @@ def _on_new_entities(rows: Rows, known: Figures) -> Iterator[Claim]:
         ("other rule learners", RULES, ()),
         ("graph networks", MESSAGES, MESSAGES_CUT_ON_NEW),
     ):
-        yield Claim(
-            f"Table 5: ahead of {kind} on unseen entities", ahead(printed, others), ahead(here, others), cut=cut
-        )
+        words = f"Table 5: ahead of {kind} on unseen entities"
+        yield Claim(words, ahead(printed, others), ahead(here, others), cut=cut)
     yield Claim("", {}, ahead_on_versions(rows, MESSAGES), "here, GraIL's splits")
     words = "Table 5: larger lead over rule learners than in Table 3"
     yield Claim(words, wider(printed, of_print(COMPLETION)), wider(here, known))
@@ -202,14 +217,14 @@ def ahead(figures: Figures, others: tuple[str, ...], own: str = OURS) -> ByGraph
     """Compare a method with the best of some others: the lead, half of its interval over shared seeds, and the other.
 
     >>> ahead({"umls": {"stablerule": Figure(0.9), "ncrl": Figure(0.8), "drum": Figure(0.7)}}, RULES)
-    {'umls': Said(text='+.100 ncrl', holds=True)}
+    {'umls': Said(text='+.100 ncrl', holds=True, clear=None)}
     >>> seeds = [Figure(sum(mrr) / 2, by_seed=dict(enumerate(mrr))) for mrr in ((0.52, 0.5), (0.4, 0.4))]
     >>> ahead({"umls": dict(zip(("stablerule", "ncrl"), seeds))}, RULES)
-    {'umls': Said(text='+.110 ± .127 ncrl', holds=True)}
+    {'umls': Said(text='+.110 ± .127 ncrl', holds=True, clear=False)}
     """
     leads = {graph: _lead(methods, others, own) for graph, methods in figures.items()}
     return {
-        graph: Said(f"{_signed(lead.margin)}{lead.interval} {lead.best}", holds=lead.margin > 0)
+        graph: Said(f"{_signed(lead.margin)}{lead.interval} {lead.best}", lead.margin > 0, lead.clear)
         for graph, lead in leads.items()
         if lead is not None
     }
@@ -238,7 +253,7 @@ def wider(new: Figures, known: Figures) -> ByGraph:
 
     >>> few = {"umls": {"stablerule": Figure(0.5), "ncrl": Figure(0.3)}}
     >>> wider(few, {"umls": {"stablerule": Figure(0.9), "ncrl": Figure(0.95)}})
-    {'umls': Said(text='+.200, Table 3 -.050', holds=True)}
+    {'umls': Said(text='+.200, Table 3 -.050', holds=True, clear=None)}
     """
     margins = [{graph: _lead(methods, RULES) for graph, methods in figures.items()} for figures in (new, known)]
     told = {}
@@ -251,11 +266,21 @@ def wider(new: Figures, known: Figures) -> ByGraph:
 
 
 class Lead(NamedTuple):
-    """By how much a method is ahead, of whom, and half of the interval in words (empty without several seeds)."""
+    """By how much a method is ahead, of whom, and half of the interval over seeds, if there are several."""
 
     margin: float
     best: str
-    interval: str = ""
+    half: float | None = None
+
+    @property
+    def interval(self) -> str:
+        """The interval in words."""
+        return "" if self.half is None else f" ± {_short(self.half)}"
+
+    @property
+    def clear(self) -> bool | None:
+        """Whether the interval leaves out 0."""
+        return None if self.half is None else abs(self.margin) > self.half
 
 
 def _lead(methods: Mapping[str, Figure], others: tuple[str, ...], own: str = OURS) -> Lead | None:
@@ -265,10 +290,7 @@ def _lead(methods: Mapping[str, Figure], others: tuple[str, ...], own: str = OUR
         return None
     best = max(known, key=lambda name: known[name])
     found = change(methods[own].by_seed, methods[best].by_seed)
-    half = (
-        "" if found is None or found.interval is None else f" ± {_short((found.interval[1] - found.interval[0]) / 2)}"
-    )
-    return Lead(methods[own].mrr - known[best], best, half)
+    return Lead(methods[own].mrr - known[best], best, found and found.half)
 
 
 def _signed(margin: float) -> str:
@@ -279,7 +301,7 @@ def steadier(figures: Figures, others: tuple[str, ...]) -> ByGraph:
     """Say whether one of some others has a smaller deviation.
 
     >>> steadier({"umls": {"stablerule": Figure(0.9, 0.02), "drum": Figure(0.7, 0.01)}}, RULES)
-    {'umls': Said(text='.020, drum .010', holds=False)}
+    {'umls': Said(text='.020, drum .010', holds=False, clear=None)}
     """
     told = {}
     for graph, methods in figures.items():
@@ -320,16 +342,16 @@ def lost(figures: Figures, taken: str, whole: str = "") -> ByGraph:
     """Say what share of the MRR is lost with something taken away from the whole.
 
     >>> lost({"umls": {"stablerule": Figure(0.8), "nodecor": Figure(0.76)}}, "nodecor")
-    {'umls': Said(text='-5.0%', holds=True)}
+    {'umls': Said(text='-5.0%', holds=True, clear=None)}
     """
     found = _changes(figures, f"{whole} {taken}".strip(), whole or OURS)
-    return {graph: Said(percent(one), holds=one.share < 0) for graph, one in found.items()}
+    return {graph: Said(percent(one), one.share < 0, one.clear) for graph, one in found.items()}
 
 
 def gained(figures: Figures, own: str, other: str) -> ByGraph:
     """Say by what share of its MRR a method is ahead of another."""
     found = _changes(figures, own, other)
-    return {graph: Said(percent(one), holds=one.share > 0) for graph, one in found.items()}
+    return {graph: Said(percent(one), one.share > 0, one.clear) for graph, one in found.items()}
 
 
 def _changes(figures: Figures, own: str, other: str) -> dict[str, Change]:
@@ -377,7 +399,7 @@ def against_ncrl(seconds: Mapping[str, float]) -> ByGraph:
     """Hold the seconds to learn FB15k-237 against those of NCRL.
 
     >>> against_ncrl({"stablerule": 884, "ncrl": 445})
-    {'fb15k-237': Said(text='884 s, ncrl 445', holds=False)}
+    {'fb15k-237': Said(text='884 s, ncrl 445', holds=False, clear=None)}
     """
     if OURS not in seconds or "ncrl" not in seconds:
         return {}

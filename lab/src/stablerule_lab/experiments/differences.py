@@ -31,6 +31,11 @@ class Change(NamedTuple):
         """Half of the interval."""
         return None if self.interval is None else (self.interval[1] - self.interval[0]) / 2
 
+    @property
+    def clear(self) -> bool | None:
+        """Whether the interval leaves out 0."""
+        return None if self.half is None else abs(self.difference) > self.half
+
 
 def change(own: Mapping[int, float], other: Mapping[int, float]) -> Change | None:
     """Return what changes from the other method to this one, by the seeds that both have; None if there are none.

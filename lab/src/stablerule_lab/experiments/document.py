@@ -3,7 +3,7 @@
 A document has marks. What is between a mark and the next <!-- end --> is replaced:
 
     <!-- table NAME TITLE -->     the tables of an experiment whose titles begin with TITLE; without TITLE all tables
-    <!-- table claims -->         the paper's claims, compared with all experiments
+    <!-- table claims TITLE -->   the paper's claims, compared with all experiments
     <!-- figure NAME FIGURE -->   one figure of an experiment
     <!-- missing NAME -->         the cells that have not been run, with the reason
 
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from stablerule.errors import InputError, closest
 from stablerule_lab.experiments.cells import cell_name, read_cells
-from stablerule_lab.experiments.claims import CLAIMS, claims_table
+from stablerule_lab.experiments.claims import CLAIMS, claims_tables
 from stablerule_lab.experiments.experiment import CACHE
 from stablerule_lab.experiments.specs import EXPERIMENTS
 from stablerule_lab.pages.tables import markdown
@@ -54,11 +54,13 @@ class Results:
 
         title: how the titles of the tables begin; options of the experiment may come first.
         """
-        if name == CLAIMS:
-            return markdown([claims_table(self._rows)]).strip()
         words, given = split_options(title)
-        spec, own = self._spec(name, given)
-        found = [table for table in spec.tables(self._rows(name, given), own) if table.title.startswith(words)]
+        if name == CLAIMS:
+            made = claims_tables(self._rows)
+        else:
+            spec, own = self._spec(name, given)
+            made = spec.tables(self._rows(name, given), own)
+        found = [table for table in made if table.title.startswith(words)]
         return markdown(found).strip() if found else nothing(name, title)
 
     def figure(self, name: str, which: str) -> Drawing | None:

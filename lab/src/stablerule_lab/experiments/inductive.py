@@ -16,13 +16,13 @@ from stablerule_lab.experiments.methods import is_cheap as is_cheap_on
 from stablerule_lab.experiments.printed import INDUCTIVE
 from stablerule_lab.experiments.process import run_apart
 from stablerule_lab.experiments.variants import learn_and_judge
-from stablerule_lab.pages.tables import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from stablerule.graph import Dataset
     from stablerule_lab.experiments.cells import Cell
+    from stablerule_lab.pages.tables import Table
 
 GRAIL = tuple(f"{family}_v{version}" for family in ("wn18rr", "fb237") for version in (1, 2, 3, 4))
 PARTED = ("wn18rr-inductive", "fb15k-237-inductive", "yago3-10-quarter-inductive")
