@@ -107,7 +107,9 @@ def test_no_reason_for_next_to_nothing(model: Path, monkeypatch: pytest.MonkeyPa
     assert len(result.stdout.splitlines()) == 1 + len(rows) + 2 * (len(rows) - len(without))
 
 
-def test_a_column_for_the_probability_only_where_there_is_one(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_column_for_the_probability_only_where_there_is_one(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plain = run("ask", model, "Africa", "in_continent", "--inverse", "--new")  # the model is too small to be calibrated
     assert plain.stdout.splitlines()[0].split() == ["rank", "score", "known", "answer"]
     curves = Calibration((Curve((0.0,), (0.25,), (10**6,)),), {"~in_continent": (0, 0, 0, 0)}, facts=83, left_out=83)
@@ -115,6 +117,9 @@ def test_a_column_for_the_probability_only_where_there_is_one(model: Path, monke
     new = run("ask", model, "Africa", "in_continent", "--inverse", "--top", "30", "--new")
     assert new.stdout.splitlines()[0].split() == ["rank", "score", "probability", "known", "answer"]
     assert " 26%  " in new.stdout  # there are more facts now than were left out to calibrate
+    (tmp_path / "queries.tsv").write_text("?\tin_continent\tAfrica\n")
+    rows = table(run("ask", model, "--queries", tmp_path / "queries.tsv", "--top", "30").stdout)
+    assert {(row["known"], row["probability"][:4]) for row in rows} == {("yes", ""), ("no", "0.26")}
     known = run("ask", model, "Kenya 0", "in_continent", "--top", "1")  # it is in train
     assert known.stdout.splitlines()[0].split() == ["rank", "score", "known", "answer"]
 
@@ -159,7 +164,7 @@ def test_a_file_of_queries(model: Path, queries: Path, tmp_path: Path) -> None:
     result = run("ask", model, "--queries", queries, "--top", "2")
     assert result.exit_code == 0, result.output
     rows = table(result.stdout)
-    assert list(rows[0]) == ["head", "relation", "tail", "rank", "score", "known", "asked"]
+    assert list(rows[0]) == ["head", "relation", "tail", "rank", "score", "known", "asked", "probability"]
     assert rows[0] | {"score": ""} == {
         "head": "Kenya 0",
         "relation": "in_continent",
@@ -168,6 +173,7 @@ def test_a_file_of_queries(model: Path, queries: Path, tmp_path: Path) -> None:
         "score": "",
         "known": "yes",
         "asked": "tail",
+        "probability": "",
     }
     (head, *_) = (row for row in rows if row["asked"] == "head")
     assert (head["relation"], head["tail"], head["rank"]) == ("city_in", "France", "1")

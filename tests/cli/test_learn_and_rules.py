@@ -389,7 +389,7 @@ def test_rules_of_a_file_and_filters(model: Path, tmp_path: Path) -> None:
 
 
 def test_no_rule_is_said(model: Path) -> None:
-    result = run("rules", model, "--min-confidence", "2")
+    result = run("rules", model, "--min-confidence", "1")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "No rules as asked for, of " in result.stderr
 
@@ -401,5 +401,8 @@ def test_what_rules_refuses(model: Path, tmp_path: Path) -> None:
     assert "--sort must be one of" in fails("rules", model, "--sort", "beauty")
     assert "--per-relation must be 0 or more" in fails("rules", model, "--per-relation", "-1")
     assert "--top must be 0 or more" in fails("rules", model, "--top", "-1")
+    for share in ("7", "-0.1", "nan"):
+        assert "--min-confidence must be a share between 0 and 1" in fails("rules", model, "--min-confidence", share)
+    assert "--min-support must be 0 or more, got nan" in fails("rules", model, "--min-support", "nan")
     assert "no such folder" in fails("rules", tmp_path / "nowhere")
     assert "not the folder of a model" in fails("rules", tmp_path)

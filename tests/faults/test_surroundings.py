@@ -262,8 +262,19 @@ def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("stablerule.io.text.LONGEST_LINE", 4 << 20)
     monkeypatch.setattr("stablerule.io.tables.TableReader.block_bytes", 1 << 20)
     (tmp_path / "facts.tsv").write_bytes(b"a\tr\tb\n" + b"x" * (6 << 20))
-    with pytest.raises(ReadError, match="line 2: a line of more than 4 MB: these are no triples"):
+    with pytest.raises(ReadError, match="line 2: a line of more than 4 MB: this is no list of names"):
         read_dataset(tmp_path / "facts.tsv")
+
+
+def test_queries_and_labels_from_a_device_without_end(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stablerule.io.text.LONGEST_LINE", 1 << 20)
+    endless, model = Path("/dev/zero"), place / "model"
+    for words in (
+        ("ask", model, "--queries", endless),
+        ("shift", model, "--queries", endless),
+        ("evaluate", model, place / "data", "--groups", endless),
+    ):
+        assert "/dev/zero, line 1: a line of more than 1 MB: this is no list of names." in fails(*words), words
 
 
 @pytest.mark.slow

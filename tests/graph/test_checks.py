@@ -99,6 +99,14 @@ def test_odd_names_and_single_facts() -> None:
     assert (findings["single_fact_relations"].count, findings["single_fact_relations"].example) == (1, "rare")
 
 
+@pytest.mark.parametrize("other", ["cafe\u0301 noir", "caf\u00e9\u00a0noir", "caf\u00e9 noi\u200br", "caf\u00e9  noir"])
+def test_names_that_look_alike(other: str) -> None:
+    finding = found([*GOOD, ("caf\u00e9 noir", "in_country", "land0"), (other, "in_country", "land1")])
+    assert finding["names_that_look_alike"].count == 2
+    assert ascii(other) in finding["names_that_look_alike"].example
+    assert finding["names_that_look_alike"].example.isascii()
+
+
 def test_the_serious_come_first() -> None:
     findings = check(Dataset.from_names("d", train=[*GOOD, ("x", "loops", "x")], test=[GOOD[0]]))
     assert [f.severity for f in findings] == sorted(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from stablerule.cli.output import console, make_printed_table, plain, print_table
 from stablerule.errors import OptionError, closest
 from stablerule.graph import Graph
+from stablerule.io.files import find_path_kind
 
 if TYPE_CHECKING:
     from stablerule.graph import Dataset, Triples
@@ -37,7 +38,7 @@ def read_groups_option(asked: str, dataset: Dataset, facts: Triples, seed: int, 
         everything = Graph.build(dataset.everything, dataset.vocabulary, dataset.name)
         relation = asked.removeprefix(ATTRIBUTE)
         return shifts.by_attribute(facts, graph, relation, labels_from=everything, seed=seed, measure=measure)
-    if Path(asked).is_file():
+    if find_path_kind(Path(asked)) == "file":
         return shifts.by_file(facts, graph, Path(asked), seed=seed, measure=measure)
     ways = [*BUILDERS, ARBITRARY, f"{ATTRIBUTE}RELATION"]
     raise OptionError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -120,7 +121,7 @@ def learn(
     if goes_on and not model.learned_.interrupted:
         print_message("Go on with --resume, and more --minutes.")
     then = "Look at them with: stablerule rules" if explains else "Ask it with: stablerule ask"
-    print_message(f"{then} {plain(str(output))}")
+    print_message(f"{then} {plain(shlex.quote(str(output)))}")
     if model.learned_.interrupted:
         print_message("This is what was learned so far." + " Go on with --resume." * goes_on)
         raise KeyboardInterrupt

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from stablerule.errors import ReadError, UnknownName, WriteError
 from stablerule.graph import inverse_of
 from stablerule.io.files import open_bytes
-from stablerule.io.text import decode_line
+from stablerule.io.text import read_text_lines
+from stablerule.reasoning.calibration import Calibration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 UNKNOWN, COMMENT = "?", "#"
 STDIN = Path("-")
-COLUMNS = ("head", "relation", "tail", "rank", "score", "known", "asked")
+COLUMNS = ("head", "relation", "tail", "rank", "score", "known", "asked", "probability")
 NO_CELL = "\t\r\n"  # what a table with tabs can't hold
 
 
@@ -61,8 +62,7 @@ def read_queries(path: Path, words: Vocabulary) -> Iterator[Query]:
     """
     where, count = "standard input" if path == STDIN else path, 0
     with nullcontext(sys.stdin.buffer) if path == STDIN else open_bytes(path) as stream:
-        for line, raw in enumerate(stream, 1):
-            text = decode_line(raw, where, line)
+        for line, text in read_text_lines(stream, where):
             is_comment = text.startswith(COMMENT) and text.split("\t")[0] not in words.entities
             if text.strip() and not is_comment:
                 count += 1
@@ -99,11 +99,16 @@ def answer_queries_of_file(
 def write_answers(
     opened: ModelOnGraph, found: Iterator[tuple[Query, list[Answer]]], write: Callable[[str], object]
 ) -> tuple[int, int]:
-    """Write a line for each answer; return how many queries there were, and how many have no answer."""
+    """Write a line for each answer; return how many queries there were, and how many have no answer.
+
+    The last column, the probability, is there only if the model is calibrated for the graph.
+    """
     words, asked, without = opened.graph.vocabulary, 0, 0
+    is_calibrated = isinstance(opened.model.calibration_for(opened.graph), Calibration)
+    columns = COLUMNS if is_calibrated else COLUMNS[:-1]
     for query, answers in found:
         if not asked:  # not before: an error in the first line should leave nothing behind
-            write("\t".join(COLUMNS) + "\n")
+            write("\t".join(columns) + "\n")
         asked += 1
         without += not answers
         entity, relation = query.asked_as
@@ -111,8 +116,10 @@ def write_answers(
         end = "head" if query.asks_for_head else "tail"
         for rank, answer in enumerate(answers, 1):
             is_known = words.entity_id(answer.entity) in known or answer.entity == query.tail != UNKNOWN
-            row = (*query.completed(answer.entity), str(rank), repr(answer.score), "yes" if is_known else "no", end)
-            write("\t".join(map(_spell_answer_cell, row)) + "\n")
+            likely = "" if answer.probability is None or is_known else repr(answer.probability)
+            cells = [str(rank), repr(answer.score), "yes" if is_known else "no", end, likely]
+            row = map(_spell_answer_cell, (*query.completed(answer.entity), *cells))
+            write("\t".join([*row][: len(columns)]) + "\n")
     return asked, without
 
 

@@ -76,6 +76,10 @@ def rules(
     _check_least_option("--top", top, 0)
     _check_least_option("--per-relation", per_relation, 0)
     _check_least_option("--max-length", max_length, 1)
+    if min_confidence is not None and not 0 <= min_confidence <= 1:
+        raise OptionError(f"--min-confidence must be a share between 0 and 1, got {min_confidence:g}.")
+    if min_support is not None and not min_support >= 0:
+        raise OptionError(f"--min-support must be 0 or more, got {min_support:g}.")
     found, for_people = _open_rules_argument(model), format == "text"
     by = _choose_sort_option(found, sort)
     _check_relation_option(found, relation, model)

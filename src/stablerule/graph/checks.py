@@ -17,6 +17,8 @@ from stablerule.progress import progress_bar
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import polars as pl
+
     from stablerule.graph.dataset import Dataset
 
 Severity = Literal["serious", "warning", "note"]
@@ -192,6 +194,16 @@ def _check_entity_and_relation_names(dataset: Dataset) -> Iterator[Finding]:
                 repr(spaced[0]),
                 "The same thing may be there twice, with and without: strip the names.",
             )
+        alike = _find_names_that_look_alike(table)
+        if len(alike):
+            yield Finding(
+                "names_that_look_alike",
+                "warning",
+                len(alike),
+                f"{spell_count(len(alike), f'{what} name')} that look like another: the characters differ",
+                " and ".join(map(ascii, alike[:2])),
+                "These are probably the same things: write their names alike, as unicodedata.normalize('NFKC') does.",
+            )
         short = table.filter(table.str.len_chars() == 1)
         if len(short):
             yield Finding(
@@ -202,6 +214,13 @@ def _check_entity_and_relation_names(dataset: Dataset) -> Iterator[Finding]:
                 repr(short[0]),
                 "Look whether the right columns were read; otherwise nothing.",
             )
+
+
+def _find_names_that_look_alike(table: pl.Series) -> pl.Series:
+    """Return names that differ from another only in how signs are encoded, in spaces or in what is not shown."""
+    seen = table.str.normalize("NFKC").str.replace_all(r"\p{Cf}", "").str.replace_all(r"\s+", " ")
+    repeated = seen.is_duplicated()
+    return table.filter(repeated).gather(seen.filter(repeated).arg_sort())
 
 
 def _check_single_fact_relations(dataset: Dataset) -> Iterator[Finding]:

@@ -1,10 +1,11 @@
-"""Text from bytes to cells: UTF-8 in pieces, blocks of whole lines, the lines of a block, the cells of a CSV record."""
+"""Text from bytes to cells: UTF-8 in pieces, blocks of whole lines, lines, the cells of a CSV record."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import io
+import itertools
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
@@ -110,10 +111,7 @@ def read_line_blocks(pieces: Iterable[bytes], path: str | Path) -> Iterator[Bloc
             open_line = []
         if cut < len(piece):
             open_line.append(piece[cut:])
-            if sum(map(len, open_line)) > LONGEST_LINE:
-                raise ReadError(
-                    f"a line of more than {LONGEST_LINE >> 20} MB: these are no triples.", path=path, line=line
-                )
+            _check_line_length(sum(map(len, open_line)), path, line)
     if open_line:
         yield Block(b"".join(open_line), line)
 
@@ -186,12 +184,26 @@ def strip_line_end(text: str) -> str:
     return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
 
 
-def decode_line(raw: bytes, path: str | Path, line: int) -> str:
-    r"""Read one line of a small file: UTF-8, a byte order mark at its beginning allowed, without its end.
+def read_text_lines(stream: IO[bytes], path: str | Path) -> Iterator[tuple[int, str]]:
+    r"""Yield the lines of a small text file with their numbers: UTF-8, a byte order mark allowed, without their ends.
 
-    >>> decode_line(b"\xef\xbb\xbfa\r\n", "names.txt", 1)
-    'a'
+    >>> list(read_text_lines(io.BytesIO(b"\xef\xbb\xbfa\r\nb"), "names.txt"))
+    [(1, 'a'), (2, 'b')]
     """
+    for line in itertools.count(1):
+        raw = stream.readline(LONGEST_LINE + 1)
+        if not raw:
+            return
+        _check_line_length(len(raw), path, line)
+        yield line, _decode_line(raw, path, line)
+
+
+def _check_line_length(size: int, path: str | Path, line: int) -> None:
+    if size > LONGEST_LINE:
+        raise ReadError(f"a line of more than {LONGEST_LINE >> 20} MB: this is no list of names.", path=path, line=line)
+
+
+def _decode_line(raw: bytes, path: str | Path, line: int) -> str:
     try:
         return strip_line_end(raw.decode("utf-8-sig" if line == 1 else "utf-8"))
     except UnicodeDecodeError as error:

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import platform
+import shlex
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal
@@ -270,7 +271,7 @@ def _describe_missing_model(place: Path) -> str:
             return f"a file of a model, which is a folder. Pass that: {place.parent}"
         return "a file, and a model is a folder. Pass that, as stablerule learn DATA -o FOLDER made it."
     what = f"not the folder of a model: there is no {ABOUT} in it" if place.exists() else "no such folder"
-    return f"{what}. Make one with: stablerule learn DATA -o {'MODEL' if place.exists() else place}"
+    return f"{what}. Make one with: stablerule learn DATA -o {'MODEL' if place.exists() else shlex.quote(str(place))}"
 
 
 def installed_versions() -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stablerule.errors import InputError, ReadError
 from stablerule.io.files import open_bytes
-from stablerule.io.text import decode_line
+from stablerule.io.text import read_text_lines
 from stablerule.shifts.grouping import NO_LABEL, Grouping, by_labels, group_by_names
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ def read_labels(path: str | PathLike[str]) -> tuple[dict[str, str], dict[Fact, s
     facts: dict[Fact, str] = {}
     width = 0
     with open_bytes(path) as stream:
-        for line, raw in enumerate(stream, 1):
-            text = decode_line(raw, path, line)
+        for line, text in read_text_lines(stream, path):
             if not text.strip():
                 continue
             fields = text.split("\t")

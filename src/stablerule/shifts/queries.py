@@ -12,7 +12,7 @@ import numpy as np
 from stablerule.errors import InputError, ReadError
 from stablerule.graph import INVERSE, inverse_of
 from stablerule.io.files import open_bytes
-from stablerule.io.text import decode_line
+from stablerule.io.text import read_text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,8 +103,7 @@ def read_query_set(path: str | PathLike[str], graph: Graph) -> QuerySet:
     """
     path, rows = Path(path), []
     with open_bytes(path) as stream:
-        for line, raw in enumerate(stream, 1):
-            text = decode_line(raw, path, line)
+        for line, text in read_text_lines(stream, path):
             fields = text.split("\t")
             is_comment = text.startswith(COMMENT) and fields[0] not in graph.vocabulary.entities
             if not text.strip() or is_comment:
