@@ -6,7 +6,7 @@ import json
 import math
 import time
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import torch
 
@@ -17,6 +17,7 @@ from stablerule.io.checked_folder import CheckedFolder, sum_files
 from stablerule.io.tensors import check_tensors, read_tensors, write_tensors
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from torch import Tensor
@@ -56,7 +57,7 @@ class Kept:
 
 
 @dataclass
-class Checkpoints:
+class CheckpointFolder:
     """Keeps one checkpoint in a folder, replaced every so often.
 
     identity: what the run depends on (options, seed, hash of the facts); a checkpoint of another run is refused.
@@ -67,17 +68,70 @@ class Checkpoints:
     every_seconds: float = 10.0
     resume: bool = False
     _last: float = field(default_factory=time.monotonic)
-    _walks: int = 0
-
-    def walks_begun_with(self, walks: int) -> int:
-        """Return the walks of the run that goes on, whose samples it needs; `walks` where a run begins."""
-        saved = self._read_progress() if self._has_checkpoint() else None
-        self._walks = walks if saved is None else saved.walks
-        return self._walks
 
     def due(self) -> bool:
         """Tell whether it is time for the next one."""
         return time.monotonic() - self._last >= self.every_seconds
+
+    def write(self, tensors: Mapping[str, Tensor], **record: Any) -> None:
+        """Write tensors by name, and what `progress.json` says beside the identity; the folder is replaced whole."""
+        with folder_beside(self.folder, overwrite=True) as temporary:
+            arrays = {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in tensors.items()}
+            write_tensors(arrays, temporary / STATE)
+            said = {"identity": self.identity, **record, "checksums": sum_files(temporary, [STATE])}
+            (temporary / PROGRESS).write_text(json.dumps(said), encoding="utf-8")
+        self._last = time.monotonic()
+
+    @property
+    def there(self) -> bool:
+        """Whether a run goes on from a checkpoint."""
+        restore_folder(self.folder)
+        return self.resume and self.folder.is_dir()
+
+    def read_record(self, kind: type[T]) -> T:
+        """Read what `progress.json` says; a checkpoint of another run is an error that says what differs."""
+        files = self.files()
+        kept = files.make_record(kind, files.read_json(PROGRESS), PROGRESS)
+        identity = json.loads(json.dumps(self.identity))
+        if kept.identity != identity:
+            differ = sorted(name for name, value in identity.items() if kept.identity.get(name) != value)
+            raise ReadError(
+                f"the checkpoint is of another run: {', '.join(differ) or 'its options'} differ. "
+                "Begin again without --resume, or with the same data and options.",
+                path=self.folder,
+            )
+        return kept
+
+    def files(self, checksums: Mapping[str, str] | None = None) -> CheckedFolder:
+        """Return the files of the folder, to be held against their checksums."""
+        return CheckedFolder(self.folder, "Begin again without --resume.").with_checksums(checksums or {})
+
+
+class Record(Protocol):
+    """What `progress.json` of any run says."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the run depends on."""
+
+    @property
+    def checksums(self) -> dict[str, str]:
+        """Those of the other files."""
+
+
+T = TypeVar("T", bound=Record)
+
+
+@dataclass
+class Checkpoints(CheckpointFolder):
+    """The checkpoint of a network that learns."""
+
+    _walks: int = 0
+
+    def walks_begun_with(self, walks: int) -> int:
+        """Return the walks of the run that goes on, whose samples it needs; `walks` where a run begins."""
+        self._walks = self.read_record(Kept).walks if self.there else walks
+        return self._walks
 
     def keep(
         self,
@@ -89,12 +143,7 @@ class Checkpoints:
     ) -> None:
         """Write everything that the next step depends on."""
         tensors = _list_state_of_training(network, adam, weights, best)
-        with folder_beside(self.folder, overwrite=True) as temporary:
-            arrays = {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in tensors.items()}
-            write_tensors(arrays, temporary / STATE)
-            kept = Kept(self.identity, self._walks, at, sum_files(temporary, [STATE]))
-            (temporary / PROGRESS).write_text(json.dumps(asdict(kept)), encoding="utf-8")
-        self._last = time.monotonic()
+        self.write(tensors, walks=self._walks, progress=asdict(at))
 
     def restore(
         self,
@@ -105,10 +154,10 @@ class Checkpoints:
         best: dict[str, Tensor],
     ) -> None:
         """Load the checkpoint, if resuming and if there is one; otherwise begin at the beginning."""
-        if not self._has_checkpoint():
+        if not self.there:
             return
-        kept = self._read_progress()
-        files = self._files.with_checksums(kept.checksums)
+        kept = self.read_record(Kept)
+        files = self.files(kept.checksums)
         found = read_tensors(files, STATE)
         check_tensors(found, _expect_tensor_shapes(found, network, adam, weights, best), files, STATE)
         tensors = {name: torch.tensor(array) for name, array in found.items()}
@@ -128,27 +177,6 @@ class Checkpoints:
             moments.setdefault(int(index), {})[kind] = value
         state["state"] = moments
         adam.load_state_dict(state)
-
-    @property
-    def _files(self) -> CheckedFolder:
-        return CheckedFolder(self.folder, "Begin again without --resume.")
-
-    def _has_checkpoint(self) -> bool:
-        restore_folder(self.folder)
-        return self.resume and self.folder.is_dir()
-
-    def _read_progress(self) -> Kept:
-        """Read how far the run came; a checkpoint of another run is an error that says what differs."""
-        kept = self._files.make_record(Kept, self._files.read_json(PROGRESS), PROGRESS)
-        identity = json.loads(json.dumps(self.identity))
-        if kept.identity != identity:
-            differ = sorted(name for name, value in identity.items() if kept.identity.get(name) != value)
-            raise ReadError(
-                f"the checkpoint is of another run: {', '.join(differ) or 'its options'} differ. "
-                "Begin again without --resume, or with the same data and options.",
-                path=self.folder,
-            )
-        return kept
 
 
 def _list_state_of_training(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from stablerule.errors import OptionError, closest
 
@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 AggregationOption: TypeAlias = Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"]
 SMALL_BATCH, LARGE_BATCH, FEW_RELATIONS = 3000, 5000, 60
+EMBEDDING_BATCH = 500  # queries
+MOST_SCORES = 1_000_000_000  # of an epoch that takes one answer at a time: beyond, all answers of a query go together
+EMBEDDING_SIZES = ((5_000, 256), (60_000, 128), (1 << 62, 64))  # for at most so many entities
+DRAWN_ENTITIES = 4_000
+REGULARIZATION_OF_ONE, REGULARIZATION = 4e-4, (0.005, 0.1)  # it grows with the root of the entities; least, most
+FACTS_A_LOOK = 25_000
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,76 @@ class Training:
     def batch_size_for(self, relations: int) -> int:
         """Return the samples in a batch on a graph with so many relations."""
         return self.batch_size or (SMALL_BATCH if relations < FEW_RELATIONS else LARGE_BATCH)
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """How embeddings of entities and relations are trained; None depends on the size of the graph.
+
+    size: complex numbers in a row. epochs: at most so many passes over the facts; training stops before that when
+    facts that are held out gain nothing in `patience` looks. batch_size: queries in a batch. candidates: entities that
+    are drawn for a batch, beside those that its facts name; they stand for all others. regularization: weight of the
+    cubed moduli. relation_weight: weight of predicting the relation of a fact, beside its answer.
+
+    >>> Embedding(size=0)
+    Traceback (most recent call last):
+    stablerule.errors.OptionError: Argument 'size' must be at least 1, got 0.
+    """
+
+    size: int | None = None
+    epochs: int = 100
+    patience: int = 3
+    batch_size: int | None = None
+    candidates: int | None = None
+    regularization: float | None = None
+    relation_weight: float = 0.0
+    learning_rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in ("size", "epochs", "patience", "batch_size", "candidates"):
+            check_option_at_least(1, name, getattr(self, name))
+        for name in ("regularization", "relation_weight"):
+            check_option_at_least(0, name, getattr(self, name))
+        if not 0 < self.learning_rate < 10:
+            raise OptionError(f"Argument 'learning_rate' must be above 0 and below 10, got {self.learning_rate}.")
+
+    def sizes_for(self, entities: int, facts: int) -> EmbeddingSizes:
+        """Decide what is open, for a graph with so many entities and facts.
+
+        >>> Embedding().sizes_for(entities=104, facts=8_544).size
+        256
+        """
+        together = 2 * facts * entities > MOST_SCORES
+        size = next(size for most, size in EMBEDDING_SIZES if entities <= most)
+        least, most = REGULARIZATION
+        usual = min(max(REGULARIZATION_OF_ONE * math.sqrt(entities), least), most)
+        return EmbeddingSizes(
+            size=self.size or size,
+            batch_size=self.batch_size or EMBEDDING_BATCH,
+            together=together,
+            candidates=self.candidates or DRAWN_ENTITIES,
+            regularization=usual if self.regularization is None else self.regularization,
+            relation_weight=self.relation_weight,
+            learning_rate=self.learning_rate,
+            epochs=self.epochs,
+            look_every=max(1, round(FACTS_A_LOOK / max(facts, 1))),
+            patience=self.patience,
+        )
+
+
+class EmbeddingSizes(NamedTuple):
+    """What `Embedding` leaves open, decided for a graph; together: a query with all of its answers is one row."""
+
+    size: int
+    batch_size: int
+    together: bool
+    candidates: int
+    regularization: float
+    relation_weight: float
+    learning_rate: float
+    epochs: int
+    look_every: int
+    patience: int
 
 
 class Weighs(Protocol):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import torch
-
 from stablerule.errors import OptionError
-from stablerule_lab.methods.shared.embedding import EmbeddingReasoner, Objective, Products, complex_moduli
+from stablerule_lab.inside.embedding import measure_moduli, multiply_rows
+from stablerule_lab.methods.shared.embedding import EmbeddingReasoner, Objective, Products
 from stablerule_lab.methods.shared.epochs import Epochs
 
 if TYPE_CHECKING:
@@ -21,12 +20,11 @@ class ComplExNetwork(Products):
 
     def place(self, heads: Tensor, relations: Tensor) -> Tensor:
         """Return h * r, (b, 2d): its plain product with a tail is the real part with the conjugate."""
-        (a, b), (c, d) = heads.chunk(2, dim=1), relations.chunk(2, dim=1)
-        return torch.cat([a * c - b * d, a * d + b * c], dim=1)
+        return multiply_rows(heads, relations)
 
     def moduli(self, rows: Tensor) -> Tensor:
         """Return (b, d)."""
-        return complex_moduli(rows)
+        return measure_moduli(rows)
 
 
 class ComplEx(EmbeddingReasoner):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import torch
 
+from stablerule_lab.inside.embedding import measure_moduli, multiply_rows
 from stablerule_lab.methods.shared.embedding import (
     Distances,
     EmbeddingReasoner,
     Objective,
-    complex_moduli,
     sums_of_moduli,
 )
 from stablerule_lab.methods.shared.epochs import Epochs
@@ -27,8 +27,7 @@ class RotatENetwork(Distances):
 
     def place(self, heads: Tensor, relations: Tensor) -> Tensor:
         """Return h * r, (b, 2d)."""
-        (a, b), (c, s) = heads.chunk(2, dim=1), (relations.cos(), relations.sin())
-        return torch.cat([a * c - b * s, a * s + b * c], dim=1)
+        return multiply_rows(heads, torch.cat([relations.cos(), relations.sin()], dim=1))
 
     def compare(self, places: Tensor, tails: Tensor) -> Tensor:
         """Return (b, n)."""
@@ -36,7 +35,7 @@ class RotatENetwork(Distances):
 
     def moduli(self, rows: Tensor) -> Tensor:
         """Return (b, d)."""
-        return complex_moduli(rows)
+        return measure_moduli(rows)
 
 
 class RotatE(EmbeddingReasoner):

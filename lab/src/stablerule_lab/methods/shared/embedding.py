@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy, dropout, embedding, logsigmoid
 from torch.utils.checkpoint import checkpoint
 
+from stablerule_lab.inside.embedding import measure_moduli
 from stablerule_lab.methods.shared.epochs import OLD_EPOCHS
 from stablerule_lab.methods.shared.network_reasoner import Scorer
 from stablerule_lab.methods.shared.neural import NeuralReasoner
@@ -159,16 +160,7 @@ def sums_of_moduli(places: Tensor, tails: Tensor) -> Tensor:
 
 
 def _block_of_moduli(places: Tensor, tails: Tensor) -> Tensor:
-    return complex_moduli(places[:, None] - tails).sum(dim=2)
-
-
-def complex_moduli(rows: Tensor) -> Tensor:
-    """From (..., 2d), the real parts before the imaginary ones, to the moduli (..., d).
-
-    The gradient of a modulus of nothing is nothing, not infinite.
-    """
-    real, imaginary = rows.chunk(2, dim=-1)
-    return (real.square() + imaginary.square()).clamp_min(1e-24).sqrt()
+    return measure_moduli(places[:, None] - tails).sum(dim=2)
 
 
 class EmbeddingReasoner(NeuralReasoner):
