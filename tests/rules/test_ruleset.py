@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule.errors import OptionError, ReadError
+from stablerule.graph import inverse_of
 from stablerule.rules import Rule, RuleSet, ScoredRule
 from stablerule.rules.scored import NUMBERS, SCHEMA, spell_rule_number
 from tests.rules.strategies import any_rules, few_rules, rule_sets, scored_rules, small_sets
@@ -60,16 +61,24 @@ def test_confidence_follows_from_the_counts_unless_it_is_given(entries: list[Sco
 @given(
     small_sets,
     st.one_of(st.none(), st.sampled_from(["r", "~s", "t"]), st.lists(st.sampled_from(["r", "~r", "s"]))),
+    st.sampled_from([None, "r", "~s"]),
     st.one_of(st.none(), st.floats(0, 1)),
     st.one_of(st.none(), st.floats(0, 100)),
     st.one_of(st.none(), st.integers(1, 4)),
     st.sampled_from([None, "chains", "constants"]),
 )
 def test_filter_against_plain_python(
-    rules: RuleSet, relation: Any, least: float | None, support: float | None, length: int | None, kind: Any
+    rules: RuleSet,
+    relation: Any,
+    step: str | None,
+    least: float | None,
+    support: float | None,
+    length: int | None,
+    kind: Any,
 ) -> None:
     found = rules.filter(
         head_relation=relation,
+        body_relation=step,
         min_score=least,
         min_confidence=least,
         min_support=support,
@@ -86,6 +95,7 @@ def test_filter_against_plain_python(
         return (
             all(reaches)
             and (wanted is None or scored.rule.head_relation in wanted)
+            and (step is None or not {step, inverse_of(step)}.isdisjoint(scored.rule.body))
             and (length is None or scored.rule.length <= length)
             and (kind is None or (scored.rule.constants is None) == (kind == "chains"))
         )
@@ -143,6 +153,7 @@ def test_laws(rules: RuleSet) -> None:
 @given(rule_sets, few_rules)
 def test_membership(rules: RuleSet, rule: Rule) -> None:
     assert (rule in rules) == any(scored.rule == rule for scored in rules)
+    assert rules.find(rule) == next((scored for scored in rules if scored.rule == rule), None)
     assert str(rule) not in rules
 
 

@@ -51,6 +51,7 @@ COMMANDS: dict[str, Place] = {
         "complete:complete",
         "Find the facts that the model concludes and no file has, each with its best rule and a path if it has rules.",
     ),
+    "serve": _place_command("serve:serve", "Answer over HTTP: the JSON API of a model, without pages."),
     "data.list": _place_command("data:list_datasets", "List the known graphs."),
     "data.get": _place_command(
         "data:get", "Get a known graph: from STABLERULE_DATA, from the cache, or from the network."

@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -143,9 +144,11 @@ def _run_complete_command(completion: Completion, parts: Parts) -> None:
     _print_who_is_not_asked([one for one in asked.values() if one.one_valued])
     with progress_bar("completing", sum(sizes.values())) as advance:
         for relation, size in sizes.items():
-            if not parts.has(relation):
-                parts.add(relation, completion.of(relation))
-            advance(size, completion.graph.vocabulary.relation_name(relation))
+            name = completion.graph.vocabulary.relation_name(relation)
+            if parts.has(relation):
+                advance(size, name)
+            else:
+                parts.add(relation, completion.of(relation, advance=partial(advance, text=name)))
 
 
 def _identify_completion_run(model: Path, opened: ModelOnGraph, completion: Completion) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from stablerule.reasoning.situations import HAVING, LACKING, OTHER, Situations
 from stablerule.reasoning.wanted import Wanted, WantedOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -172,13 +172,20 @@ class Completion:
         heads = np.flatnonzero(chosen & ~with_value).astype(np.int32)
         return Asked(heads, tails & ~taken, bool(one_value), int(with_value.sum()))
 
-    def of(self, relation: int) -> pl.DataFrame:
-        """Return the new facts of one relation, the best first."""
+    def of(
+        self, relation: int, some: slice = slice(None), advance: Callable[[int], object] = lambda _: None
+    ) -> pl.DataFrame:
+        """Return the new facts of one relation, the best first.
+
+        some: which of the heads that it asks. advance: is told how many more heads are done; an error from there ends
+        the work.
+        """
         found, asked = _Found.nothing(), self.asked(relation)
-        size = self.search.at_once(self.wanted.per_query, BLOCK)
-        for start in range(0, len(asked.heads), size):
-            block = asked.heads[start : start + size]
+        size, heads = self.search.at_once(self.wanted.per_query, BLOCK), asked.heads[some]
+        for start in range(0, len(heads), size):
+            block = heads[start : start + size]
             found = _Found.join(found, self._ask(relation, block, asked.tails)).best(self.wanted.most)
+            advance(len(block))
         return self._frame(relation, found.best(None))
 
     def nothing(self) -> pl.DataFrame:

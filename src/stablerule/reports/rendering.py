@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stablerule.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import jinja2
 
 LETTERS = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 # Without a comma, a bracket or an arrow: those stand between names, in a rule or a sentence.
@@ -40,6 +44,12 @@ def render_template(template: str, values: dict[str, Any], *, package: str = "st
 
     Filters: `decimal` 0.731, `share` 37.4%, `percent` 95%, `count` 1,281; `directions` cuts a text into runs.
     """
+    return make_template_environment(package).get_template(template).render(values)
+
+
+@cache
+def make_template_environment(package: str) -> jinja2.Environment:
+    """Make what fills the templates of a package, see `render_template`."""
     need_jinja()
     import jinja2  # noqa: PLC0415  # an extra
 
@@ -54,7 +64,7 @@ def render_template(template: str, values: dict[str, Any], *, package: str = "st
     environment.filters.update(
         decimal=write_decimal, share=write_share, percent=write_percent, count=write_count, directions=split_directions
     )
-    return environment.get_template(template).render(values)
+    return environment
 
 
 def make_text_visible(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from stablerule.errors import OptionError, ReadError, spell_count
+from stablerule.graph import inverse_of
 from stablerule.rules.rule import Rule
 from stablerule.rules.scored import (
     GAIN,
@@ -110,17 +111,24 @@ confidence_high=None)
         self,
         *,
         head_relation: str | Iterable[str] | None = None,
+        body_relation: str | None = None,
         min_score: float | None = None,
         min_confidence: float | None = None,
         min_support: float | None = None,
         max_length: int | None = None,
         kind: Kind | None = None,
     ) -> RuleSet:
-        """Keep the rules that meet every condition; a number that is not known meets none."""
+        """Keep the rules that meet every condition; a number that is not known meets none.
+
+        body_relation: it stands in the body, one way round or the other.
+        """
         conditions = [pl.lit(value=True)]
         if head_relation is not None:
             wanted = [head_relation] if isinstance(head_relation, str) else list(head_relation)
             conditions.append(pl.col("head_relation").is_in(pl.Series(wanted, dtype=pl.String).implode()))
+        if body_relation is not None:
+            either = pl.Series([body_relation, inverse_of(body_relation)], dtype=pl.String).implode()
+            conditions.append(pl.col("body").list.eval(pl.element().is_in(either)).list.any())
         least = {"score": min_score, "confidence": min_confidence, "support": min_support}
         conditions += [pl.col(name) >= bound for name, bound in least.items() if bound is not None]
         if max_length is not None:
@@ -176,6 +184,24 @@ confidence_high=None)
         """Return the rules of both; one that is in both keeps its numbers from this set."""
         return self._from_checked(_put_rules_in_order(pl.concat([self._frame, other._without(self)._frame])))
 
+    def find(self, rule: Rule) -> ScoredRule | None:
+        """Return a rule with its numbers; None where the set does not have it.
+
+        >>> RuleSet([(Rule("r", ("s",)), {"score": 0.5})]).find(Rule("r", ("s",))).score
+        0.5
+        """
+        constant, near = rule.constants or (None, None)
+        try:
+            found = self._frame.filter(
+                pl.col("head_relation") == rule.head_relation,
+                pl.col("body") == pl.lit(list(rule.body), dtype=pl.List(pl.String)),
+                pl.col("constant").eq_missing(pl.lit(constant, dtype=pl.String)),
+                pl.col("body_constant").eq_missing(pl.lit(near, dtype=pl.String)),
+            )
+        except UnicodeEncodeError:  # a name that no table can hold
+            return None
+        return _read_rule_row(found.row(0)) if len(found) else None
+
     def diff(self, other: RuleSet, by: str | None = None) -> RuleDiff:
         """Say which rules are only in this set, only in the other, and how a number changed for the others.
 
@@ -226,19 +252,7 @@ confidence_high=None)
         return _read_rule_row(self._frame.row(place))
 
     def __contains__(self, rule: object) -> bool:
-        if not isinstance(rule, Rule):
-            return False
-        constant, near = rule.constants or (None, None)
-        try:
-            found = self._frame.filter(
-                pl.col("head_relation") == rule.head_relation,
-                pl.col("body") == pl.lit(list(rule.body), dtype=pl.List(pl.String)),
-                pl.col("constant").eq_missing(pl.lit(constant, dtype=pl.String)),
-                pl.col("body_constant").eq_missing(pl.lit(near, dtype=pl.String)),
-            )
-        except UnicodeEncodeError:  # a name that no table can hold
-            return False
-        return len(found) == 1
+        return isinstance(rule, Rule) and self.find(rule) is not None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RuleSet):

@@ -1,0 +1,101 @@
+"""What goes wrong, as an answer: JSON for programs, a page for people, never a traceback."""
+
+from __future__ import annotations
+
+import html
+import logging
+import sqlite3
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse
+
+from stablerule.errors import InputError, MissingExtra, OutputExists, StableRuleError, UnknownName, WriteError
+from stablerule.explorer.web.limits import Busy
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
+
+API = "/api/"
+NOTES = logging.getLogger(__name__)
+LONGEST = 2000
+STATUSES: list[tuple[type[Exception], int]] = [
+    (UnknownName, 404),
+    (InputError, 422),
+    (OutputExists, 409),
+    (WriteError, 507),
+    (MissingExtra, 501),
+    (Busy, 503),
+    (StableRuleError, 500),
+    (sqlite3.Error, 503),
+]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What was wrong, and the way out."""
+
+    problem: str
+
+
+def add_problem_handlers(app: FastAPI) -> None:
+    """Answer every error as a problem."""
+
+    async def known(request: Request, error: Exception) -> Response:
+        status = next(code for kind, code in STATUSES if isinstance(error, kind))
+        text = f"The decisions file can't be used: {error}." if isinstance(error, sqlite3.Error) else str(error)
+        return make_problem_response(status, text, request.url.path)
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)  # noqa: S101  # it is registered for nothing else
+        return make_problem_response(422, _spell_invalid(error), request.url.path)
+
+    async def http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101
+        text = f"There is no page {request.url.path}." if error.status_code == 404 else str(error.detail)
+        return make_problem_response(error.status_code, text, request.url.path, error.headers)
+
+    async def unexpected(request: Request, error: Exception) -> Response:
+        NOTES.error("%s: %s", request.url.path, error, exc_info=error)
+        return make_problem_response(
+            500, "This should not have happened; the server's log says more.", request.url.path
+        )
+
+    for kind, _ in STATUSES:
+        app.add_exception_handler(kind, known)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Exception, unexpected)
+
+
+def make_problem_response(status: int, text: str, path: str, headers: Any = None) -> Response:
+    """Return a problem as JSON for the API, else as a plain page."""
+    text = text[:LONGEST].encode(errors="replace").decode()
+    if path.startswith(API):
+        return JSONResponse(asdict(Problem(text)), status, headers=headers)
+    page = (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A problem</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="stylesheet" href="/static/explorer.css"></head><body><main class="problem">'
+        f'<h1>That did not work</h1><p>{html.escape(text)}</p><p><a href="/">Go to the first page</a></p>'
+        "</main></body></html>"
+    )
+    return HTMLResponse(page, status, headers=headers)
+
+
+async def respond_with_problem(status: int, text: str, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send a problem from outside of the application."""
+    await make_problem_response(status, text, scope["path"])(scope, receive, send)
+
+
+def _spell_invalid(error: RequestValidationError) -> str:
+    parts = []
+    for one in error.errors()[:5]:
+        name = ".".join(str(part) for part in one["loc"][1:]) or str(one["loc"][0])
+        parts.append(f"{name}: {one['msg']}")
+    return "; ".join(parts) + "."
