@@ -2,6 +2,7 @@
 
     STABLERULE_DATA=... python -m benchmarks.calibration umls family      # adds to benchmarks/results/calibration.json
     python -m benchmarks.calibration --picture                            # writes docs/images/calibration.svg
+    python -m benchmarks.calibration --table                              # prints the table of docs/completing.md
 
 A path to a file of triples may stand for a name; it is split into train, valid and test. The model learns on the rest
 of train, and chooses on valid, which is no tenth of anything. Facts of valid and test are known, as they are to
@@ -12,6 +13,7 @@ are done with several hidden tenths, and their candidates are judged together.
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from pathlib import Path
@@ -84,6 +86,34 @@ def measure(name: str) -> dict[str, Any]:
     return {"train": len(dataset.train), "candidates": judged, "runs": [figures for _, figures in runs]}
 
 
+def calibration_table(results: dict[str, Any]) -> list[str]:
+    """A line for each graph."""
+    return [
+        "| graph | candidates above 10% | calibration error | by chance alone | true among the best 1,000 | expected |",
+        "|---|--:|--:|--:|--:|--:|",
+        *(_row(name, result["candidates"], result["runs"]) for name, result in results.items()),
+    ]
+
+
+def _row(name: str, candidates: dict[str, Any], runs: list[dict[str, Any]]) -> str:
+    # The mean distance of a share of n to its exact probability p is sqrt(2p(1-p) / pi n).
+    exact = [
+        one["n"] * math.sqrt(2 * one["predicted"] * (1 - one["predicted"]) / (math.pi * one["n"]))
+        for one in candidates["bins"]
+    ]
+    expected = [
+        f"{mean:.0f} ({math.floor(low)} to {math.ceil(high)})" for mean, low, high in (run["expected"] for run in runs)
+    ]
+    cells = [
+        f"{candidates['n']:,}",
+        f"{candidates['ece']:.3f}",
+        f"{sum(exact) / candidates['n']:.3f}",
+        "; ".join(str(run["right"]) for run in runs),
+        "; ".join(expected),
+    ]
+    return " | ".join([f"| {name}", *cells]) + " |"
+
+
 def draw(results: dict[str, Any]) -> str:
     """Draw the reliability of each graph: the share that is right against the probability, as SVG."""
     side, gap, across = 150, 46, 4
@@ -125,6 +155,9 @@ def main() -> None:
     results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     if names == ["--picture"]:
         PICTURE.write_text(draw(results), encoding="utf-8")
+        return
+    if names == ["--table"]:
+        print("\n".join(calibration_table(results)))
         return
     for name in names:
         results[Path(name).stem] = measure(name)
