@@ -97,13 +97,13 @@ def forget_popularity() -> None:
 
     from stablerule.reasoning.rule_searcher import RuleSearcher  # noqa: PLC0415
 
-    asked = RuleSearcher.asked
+    asked = RuleSearcher.gather_asked
 
     def without(self: RuleSearcher, relation: int) -> Any:
         found = asked(self, relation)
         return found._replace(popularity=np.zeros_like(found.popularity), popular=np.zeros(0, np.int32))
 
-    RuleSearcher.asked = without  # type: ignore[method-assign]
+    RuleSearcher.gather_asked = without  # type: ignore[method-assign]
 
 
 def main() -> None:

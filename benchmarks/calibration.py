@@ -24,9 +24,9 @@ import polars as pl
 
 from stablerule import Dataset, Graph, Tabular, Triples, load, read_dataset
 from stablerule.datasets.catalog import CATALOG
-from stablerule.reasoning.calibration import Calibration, judge
+from stablerule.reasoning.calibration import Calibration, judge_probabilities
 from stablerule.reasoning.completing import Completion, TrueFacts, keep_best_new_facts
-from stablerule.reasoning.wanted import Wanted
+from stablerule.reasoning.wanted import WantedFacts
 
 RESULTS = Path(__file__).parent / "results" / "calibration.json"
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "calibration.svg"
@@ -46,7 +46,9 @@ def complete_with_hidden(dataset: Dataset, seed: int) -> tuple[pl.DataFrame, dic
     known = Graph.build(Triples.concat(graph.triples, dataset.valid, dataset.test), words)
     calibration = model.calibration_for(graph)
     assert isinstance(calibration, Calibration), calibration
-    completion = Completion(model.searcher(graph), Wanted(min_probability=0.02), known=known, calibration=calibration)
+    completion = Completion(
+        model.searcher(graph), WantedFacts(min_probability=0.02), known=known, calibration=calibration
+    )
     parts = []
     for relation in completion.relations:
         part = completion.of(relation)
@@ -82,7 +84,7 @@ def measure(name: str) -> dict[str, Any]:
     runs = [complete_with_hidden(dataset, seed) for seed in range(SEEDS if len(dataset.train) < SMALL else 1)]
     found = pl.concat([frame for frame, _ in runs])
     p = found["probability"].to_numpy()
-    judged = judge(p, p[found["right"].to_numpy()], least=LEAST)
+    judged = judge_probabilities(p, p[found["right"].to_numpy()], least=LEAST)
     return {"train": len(dataset.train), "candidates": judged, "runs": [figures for _, figures in runs]}
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import torch
 
 from stablerule import StableRule, Tabular, households, load, newsroom
-from stablerule.learning.batches import Pool
+from stablerule.learning.batches import SamplePool
 from stablerule.learning.network import RuleNetwork
 from stablerule.learning.options import Training
 from stablerule.learning.training import compute_training_loss, train_network
@@ -45,7 +45,7 @@ def losses(graph_name: str, order: Literal["lengths", "mixed"], *, decay: bool) 
     held_out = samples.split(options.held_out, 0)[1]  # of the seed that `train_network` has by default
     found = {}
     for length in (1, 2, 3):
-        batch = Pool(held_out, (length,)).all()
+        batch = SamplePool(held_out, (length,)).all()
         with torch.no_grad():
             logits = network.forward_mixed(batch.bodies)[1]
             found[str(length)] = float(compute_training_loss(logits, batch, torch.ones(len(batch.ids))))

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from stablerule.learning.decorrelation import BodyWeights, Weighting
-from stablerule.learning.dependence import standardise
+from stablerule.learning.dependence import standardise_dimensions
 from stablerule.learning.options import Decorrelation
 
 RESULTS = Path(__file__).parent / "results" / "decorrelation.json"
@@ -48,7 +48,7 @@ class Textbook:
     """The same objective and optimiser, the formula read plainly."""
 
     def __init__(self, Z: Tensor) -> None:
-        z = standardise(Z.T, torch.full((len(Z),), 1 / len(Z))).T
+        z = standardise_dimensions(Z.T, torch.full((len(Z),), 1 / len(Z))).T
         self.powers = [z**a for a in range(1, ORDER + 1)]  # (U, d) each
         self.t = torch.zeros(len(Z), requires_grad=True)
         self.adam = torch.optim.Adam([self.t], lr=RATE)

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from stablerule import load
-from stablerule.learning.batches import Batch, Pool
+from stablerule.learning.batches import Batch, SamplePool
 from stablerule.learning.decorrelation import BodyWeights
 from stablerule.learning.network import RuleNetwork
 from stablerule.learning.options import Decorrelation, Training
@@ -112,7 +112,7 @@ def plain_weights(Z: Tensor, options: Decorrelation) -> Tensor:
 def measure_step(samples: RuleSamples, relations: int, repeats: int) -> dict[str, Any]:
     """One step on N samples of length 3."""
     options = Decorrelation()
-    batch: Batch = Pool(samples, (3,)).draw(BATCH, (0,))
+    batch: Batch = SamplePool(samples, (3,)).draw(BATCH, (0,))
     generator = torch.Generator().manual_seed(0)
     ours = RuleNetwork(relations, SIZE, generator=generator)
     weights = BodyWeights(samples.n_bodies, options)
@@ -163,7 +163,7 @@ def measure_weights(samples: RuleSamples, relations: int, steps: int, repeats: i
     network, progress = run(Decorrelation())
     carried = float(np.mean([step["dependence"] for step in progress.steps[-20:]]))
     share = float(np.mean([step["share"] for step in progress.steps[-20:]]))
-    pool = Pool(samples, (1, 2, 3))
+    pool = SamplePool(samples, (1, 2, 3))
 
     def fresh(rate: float) -> dict[str, float]:
         """100 steps from equal weights on batches that the run has not seen, the mean of five."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stablerule import progress
 from stablerule.paths.compiling import compiled
-from stablerule.progress import Compiling, TimeLeft, announce_by, progress_bar
+from stablerule.progress import CompilingNotice, TimeLeft, announce_by, progress_bar
 
 
 class Terminal(io.StringIO):
@@ -74,7 +74,7 @@ def test_compiling_is_said_once_and_only_when_it_takes_long(monkeypatch: pytest.
     monkeypatch.setattr("stablerule.progress.time.monotonic", lambda: next(now))
     monkeypatch.setattr(progress._Shown, "announce", None)
     announce_by(said.append)
-    compiling = Compiling()
+    compiling = CompilingNotice()
     compiling.begin()
     compiling.end()  # half a second
     assert said == []

@@ -130,12 +130,12 @@ class NameConflict(StableRuleError):
         super().__init__(f"Both {first} and {second} bring a {kind} named {name!r}. Uninstall one of them.")
 
 
-def closest(name: str, names: Iterable[str], count: int = 3) -> str:
+def spell_closest(name: str, names: Iterable[str], count: int = 3) -> str:
     """Say which known names are nearest to a mistyped one, as the end of an error message.
 
-    >>> closest("Pariss", ["Paris", "Berlin"])
+    >>> spell_closest("Pariss", ["Paris", "Berlin"])
     " Closest: 'Paris'."
-    >>> closest("zzz", ["Paris", "Berlin"])
+    >>> spell_closest("zzz", ["Paris", "Berlin"])
     ''
     """
     names = list(names)
@@ -144,10 +144,10 @@ def closest(name: str, names: Iterable[str], count: int = 3) -> str:
     return f" Closest: {', '.join(map(repr, found[:count]))}." if found else ""
 
 
-def listed(names: Iterable[str], most: int | None = 10, begin: str = "They are:") -> str:
+def spell_names(names: Iterable[str], most: int | None = 10, begin: str = "They are:") -> str:
     """Say which names there are, as the end of an error message where none is close.
 
-    >>> listed(["capital_of", "city_in"]), listed(["Paris", "Berlin", "Rome"], most=1)
+    >>> spell_names(["capital_of", "city_in"]), spell_names(["Paris", "Berlin", "Rome"], most=1)
     (" They are: 'capital_of', 'city_in'.", " They are: 'Paris' and 2 others.")
     """
     names = list(names)

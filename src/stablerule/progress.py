@@ -60,7 +60,7 @@ def announce_by(print_message: Callable[[str], None]) -> None:
     _Shown.announce = print_message
 
 
-class Compiling:
+class CompilingNotice:
     """What is said while kernels are compiled, which takes seconds on the first run and never again.
 
     One line, not before it has taken two seconds in all; and in a bar, how many parts there are so far.
@@ -94,7 +94,7 @@ class Compiling:
                 _Shown.bars.update(_Shown.task, text="")
 
 
-COMPILING_NOW = Compiling()
+COMPILING_NOW = CompilingNotice()
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from stablerule.errors import (
     OptionError,
     ReadError,
     StableRuleError,
-    closest,
+    spell_closest,
 )
 
 if TYPE_CHECKING:
@@ -150,8 +150,8 @@ def find_method(name: str) -> Method:
     if name in METHODS:
         return METHODS[name]
     if name in LABORATORY_METHODS:
-        raise missing_laboratory(name)
-    raise OptionError(f"There is no method {name!r}.{closest(name, METHODS)} They are: {', '.join(METHODS)}.")
+        raise make_missing_laboratory_error(name)
+    raise OptionError(f"There is no method {name!r}.{spell_closest(name, METHODS)} They are: {', '.join(METHODS)}.")
 
 
 def load_model(folder: str | PathLike[str]) -> Reasoner:
@@ -162,15 +162,15 @@ def load_model(folder: str | PathLike[str]) -> Reasoner:
     saved = read_model_folder(path)
     if saved.method not in METHODS:
         if saved.method in LABORATORY_METHODS:
-            raise missing_laboratory(saved.method, path)
-        raise ReadError(f"made by an unknown method {saved.method!r}.{closest(saved.method, METHODS)}", path=path)
+            raise make_missing_laboratory_error(saved.method, path)
+        raise ReadError(f"made by an unknown method {saved.method!r}.{spell_closest(saved.method, METHODS)}", path=path)
     try:
         return MODELS[saved.method].from_saved(saved)
     except OptionError as error:
         raise ReadError(f"its options do not fit this version: {error}", path=path) from error
 
 
-def missing_laboratory(name: str, path: Path | None = None) -> StableRuleError:
+def make_missing_laboratory_error(name: str, path: Path | None = None) -> StableRuleError:
     """Make the error for a method or a command of the laboratory; path: of a model that was made by it."""
     return MissingDistribution(name, LABORATORY, INSTALL_LABORATORY, path=path)
 
@@ -180,8 +180,8 @@ def read_methods() -> dict[str, Method]:
     found: dict[str, Method] = {}
     owners = dict.fromkeys(OWN_METHODS, LIBRARY)
     for entry in metadata.entry_points(group=METHODS_GROUP):
-        owner = distribution_of(entry)
-        for method in load_entry_point(entry, _check_records) or ():
+        owner = find_distribution(entry)
+        for method in load_entry_point(entry, _check_method_records) or ():
             if method.name in owners:
                 raise NameConflict("method", method.name, owners[method.name], owner)
             found[method.name], owners[method.name] = method, owner
@@ -198,7 +198,7 @@ def read_command_names(place: str, taken: Iterable[str]) -> dict[str, metadata.E
     for entry in metadata.entry_points(group=COMMANDS_GROUP):
         if not entry.name.startswith(place) or "." in entry.name[len(place) :]:
             continue
-        name, owner = entry.name[len(place) :], distribution_of(entry)
+        name, owner = entry.name[len(place) :], find_distribution(entry)
         if name in owners:
             raise NameConflict("command", name, owners[name], owner)
         found[name], owners[name] = entry, owner
@@ -211,16 +211,16 @@ def load_entry_point(entry: metadata.EntryPoint, make: Callable[[Any], T]) -> T 
         return make(entry.load())
     except Exception as error:  # it is somebody else's code: what it raises must not end what has no need of it
         what = f"{type(error).__name__}: {error}"
-        NOTES.warning("%s of %s can't be used: %s", entry.value, distribution_of(entry), what)
+        NOTES.warning("%s of %s can't be used: %s", entry.value, find_distribution(entry), what)
         return None
 
 
-def distribution_of(entry: metadata.EntryPoint) -> str:
+def find_distribution(entry: metadata.EntryPoint) -> str:
     """Return the name of the distribution that an entry point is from."""
     return entry.dist.name if entry.dist is not None else entry.value.partition(".")[0]
 
 
-def _check_records(given: Any) -> list[Method]:
+def _check_method_records(given: Any) -> list[Method]:
     records = list(given)
     for record in records:
         if not isinstance(record, Method):

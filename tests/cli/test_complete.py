@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from typer.testing import Result
 
 from stablerule import Dataset, Tabular, Triples, households, load_model, read_dataset, write_dataset
-from stablerule.cli.complete_files import Parts
+from stablerule.cli.complete_files import CompletionParts
 from stablerule.graph import Graph
 from stablerule.io.iris import BASE, spell_output_cell, spell_output_iri
-from stablerule.io.rdf import Shortening
+from stablerule.io.rdf import IriShortening
 from stablerule.learning.options import Mining
 from stablerule.reasoning.completing import Completion, complete
 from tests.terminal import fails, program, run
@@ -292,10 +292,10 @@ def test_an_interrupted_write_leaves_what_was_there(
     place.write_text("old")
     with monkeypatch.context() as patch:
 
-        def breaks(self: Parts, relation: int) -> pl.DataFrame:
+        def breaks(self: CompletionParts, relation: int) -> pl.DataFrame:
             raise KeyboardInterrupt
 
-        patch.setattr(Parts, "read", breaks)
+        patch.setattr(CompletionParts, "read", breaks)
         assert run("complete", model, "-o", place, "--overwrite").exit_code != 0
     assert place.read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["new.tsv", "new.tsv.partial"]
@@ -371,7 +371,7 @@ iris = st.builds(
 @given(names | iris | st.sampled_from(['"a"', '"a"@en', '"', "_:b", "_:", '"1"^^<http://x/y>', '"\\']))
 def test_whatever_a_name_is_the_line_is_valid(name: str) -> None:
     ox = pytest.importorskip("pyoxigraph")
-    none = Shortening({})
+    none = IriShortening({})
     line = f"<x:h> {spell_output_iri(name, none, BASE)} {spell_output_cell(name, none, BASE)} ."
     (triple,) = ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)
     assert triple.predicate.value == name or triple.predicate.value.startswith(BASE)
@@ -380,5 +380,5 @@ def test_whatever_a_name_is_the_line_is_valid(name: str) -> None:
 
 @given(names, names)
 def test_different_names_stay_different(one: str, other: str) -> None:
-    none = Shortening({})
+    none = IriShortening({})
     assert (spell_output_cell(one, none, BASE) == spell_output_cell(other, none, BASE)) == (one == other)

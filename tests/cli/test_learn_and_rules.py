@@ -202,7 +202,7 @@ LONGER = [*SMALL, "--set", "training.steps=200", "--set", "training.patience=non
 
 
 def start(data: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
-    always = "from stablerule.learning import checkpoints; checkpoints.Checkpoints.due = lambda self: True"
+    always = "from stablerule.learning import checkpoints; checkpoints.Checkpoints.is_due = lambda self: True"
     command = program("learn", data, "-o", folder, *LONGER, *more, before=always)
     return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

@@ -107,7 +107,7 @@ def test_every_method_that_had_other_options_is_known_by_them() -> None:
     assert {method for method in METHODS if MODELS[method].old_names} <= set(FIRST_OPTIONS)
     for method, options in FIRST_OPTIONS.items():
         renamed = rename_options(options, MODELS[method].old_names)
-        assert set(renamed) <= set(MODELS[method].option_names())
+        assert set(renamed) <= set(MODELS[method].list_option_names())
         kept = [value for name, value in options.items() if name not in ("minutes", "decorrelate")]
         assert [renamed[name] for name in renamed] == kept
 
@@ -184,7 +184,7 @@ def test_bad_options_are_named(method: str) -> None:
     with pytest.raises(OptionError, match="has no option 'nonsense'"):
         learner(method, nonsense=1)
     bad = {"seed": -1, "epochs": 0, "size": 0, "learning_rate": -1.0}
-    for option in MODELS[method].option_names():
+    for option in MODELS[method].list_option_names():
         _, _, name = option.rpartition(".")
         if name in bad:
             with pytest.raises(OptionError, match=re.escape(f"'{option}'")):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stablerule.datasets.worlds.households import BASE, MIRRORS, households
-from stablerule.datasets.worlds.making import Fact, Facts, World, drop_world_facts, make_wrong_facts
+from stablerule.datasets.worlds.making import Fact, World, WorldFacts, drop_world_facts, make_wrong_facts
 from stablerule.datasets.worlds.newsroom import RULES, newsroom
 from stablerule.errors import OptionError
 from stablerule.rules import Rule
@@ -56,8 +56,8 @@ damage = st.fixed_dictionaries({"missing": shares, "noise": shares})
 few = settings(max_examples=40, deadline=None)
 
 
-def facts_of(dataset: Dataset) -> Facts:
-    return Facts(*(dataset.frame(split).rows() for split in dataset.splits))
+def facts_of(dataset: Dataset) -> WorldFacts:
+    return WorldFacts(*(dataset.frame(split).rows() for split in dataset.splits))
 
 
 def follow(rule: Rule, facts: Iterable[Fact]) -> set[Pair]:

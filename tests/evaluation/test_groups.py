@@ -81,7 +81,7 @@ def test_intervals_are_those_of_each_group_alone() -> None:
     resampling = Resampling(seed=3, resamples=200)
     found = measure_group_intervals(["a", "b"], values, groups, resampling)
     for place, name in enumerate(("a", "b")):
-        low, high = resampling.interval(resampling.means(values[groups == place]))
+        low, high = resampling.compute_interval(resampling.draw_means(values[groups == place]))
         assert found[name] == {m: (low[i], high[i]) for i, m in enumerate(METRICS)}
         assert found[name]["mrr"][0] < values[groups == place, 0].mean() < found[name]["mrr"][1]
 

@@ -17,7 +17,7 @@ from tests.evaluation.worlds import dataset_of, table_model
 
 def test_means_are_those_of_plain_resampling() -> None:
     values = np.random.default_rng(1).normal(size=(50, 3))
-    found = Resampling(seed=7, resamples=40).means(values)
+    found = Resampling(seed=7, resamples=40).draw_means(values)
     rng = np.random.default_rng(7)
     plain = [values[rng.integers(50, size=50)].mean(0) for _ in range(40)]
     np.testing.assert_allclose(found, plain)
@@ -25,20 +25,20 @@ def test_means_are_those_of_plain_resampling() -> None:
 
 def test_blocks_do_not_change_the_means(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(1).normal(size=(50, 3))
-    whole = Resampling(resamples=41).means(values)
+    whole = Resampling(resamples=41).draw_means(values)
     monkeypatch.setattr(metrics_module, "DRAWN_AT_ONCE", 120)
-    np.testing.assert_allclose(Resampling(resamples=41).means(values), whole)
+    np.testing.assert_allclose(Resampling(resamples=41).draw_means(values), whole)
     monkeypatch.setattr(metrics_module, "DRAWN_AT_ONCE", 1)
-    np.testing.assert_allclose(Resampling(resamples=41).means(values), whole)
+    np.testing.assert_allclose(Resampling(resamples=41).draw_means(values), whole)
 
 
 def test_the_spread_is_that_of_a_mean() -> None:
     values = np.random.default_rng(0).normal(size=(400, 1))
-    means = Resampling(resamples=4000).means(values)
+    means = Resampling(resamples=4000).draw_means(values)
     assert means.std() == pytest.approx(values.std() / 20, rel=0.05)
-    low, high = Resampling(resamples=4000).interval(means)[:, 0]
+    low, high = Resampling(resamples=4000).compute_interval(means)[:, 0]
     assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.07)
-    narrow = Resampling(resamples=4000, confidence=0.5).interval(means)[:, 0]
+    narrow = Resampling(resamples=4000, confidence=0.5).compute_interval(means)[:, 0]
     assert low < narrow[0] < values.mean() < narrow[1] < high
 
 

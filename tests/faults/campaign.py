@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from stablerule.reasoning.model_folder import installed_versions
+from stablerule.reasoning.model_folder import list_installed_versions
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "faults.json"
@@ -38,7 +38,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=RESULTS, help="where the results go")
     asked = parser.parse_args()
-    result: dict[str, Any] = {"versions": installed_versions(), "system": platform.system()}
+    result: dict[str, Any] = {"versions": list_installed_versions(), "system": platform.system()}
     if asked.inputs:
         result["malformed"] = run_part("malformed", asked.inputs, asked.seed)
     if asked.kills:

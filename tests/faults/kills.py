@@ -130,7 +130,7 @@ def _run_as_child(words: tuple[str, ...], at: int | None, kind: str, *, exchange
     os.dup2(printed, 2)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     patch = pytest.MonkeyPatch()
-    patch.setattr(Checkpoints, "due", lambda _: True)
+    patch.setattr(Checkpoints, "is_due", lambda _: True)
     if not exchange:
         patch.setattr(folders, "exchange_paths", lambda *_: False)
     points = Points(at, kind)

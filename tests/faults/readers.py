@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from stablerule import Dataset, Rule, RuleSet, load, read_dataset, write_dataset, write_triples
-from stablerule.cli.complete_files import IDENTITY, Parts
+from stablerule.cli.complete_files import IDENTITY, CompletionParts
 from stablerule.cli.queries import read_queries
 from stablerule.datasets import households
 from stablerule.errors import StableRuleError
@@ -165,7 +165,7 @@ def _make_split_readers(folder: Path) -> list[Reader]:
 
 def _make_partial_readers(folder: Path) -> list[Reader]:
     """What a run of `complete` that was killed has left."""
-    parts = Parts(folder / "new.tsv")
+    parts = CompletionParts(folder / "new.tsv")
     identity: Mapping[str, Any] = {"model": "x", "data": "y", "relation": ["r"], "top": 5}
     parts.begin(dict(identity), resume=False)
     parts.add(0, pl.DataFrame({"head": ["a"], "relation": ["r"], "tail": ["b"], "score": [0.5]}))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablerule import Dataset, Graph, load
-from stablerule.graph.behaviour import ONE_VALUED, bound_share, find_behaviour
+from stablerule.graph.behaviour import ONE_VALUED, bound_behaviour_share, find_behaviour
 from tests.worlds import random_graph
 
 
@@ -31,7 +31,7 @@ def test_one_valued_is_a_matter_of_how_many_agree(count: int, twice: int, expect
 
 def test_the_bound_is_wilsons() -> None:
     # Newcombe (1998), table I: 81 of 263 has the 95% interval .2553 to .3662.
-    assert bound_share(np.array([81]), np.array([263]))[0] == pytest.approx(0.2553, abs=5e-5)
+    assert bound_behaviour_share(np.array([81]), np.array([263]))[0] == pytest.approx(0.2553, abs=5e-5)
 
 
 def test_relations_of_the_embedded_graph() -> None:
@@ -55,9 +55,9 @@ def test_shares_are_those_of_a_plain_count(seed: int) -> None:
         tails[relation + graph.n_relations, tail].add(head)
     for relation in range(2 * graph.n_relations):
         counts = [len(some) for (r, _), some in tails.items() if r == relation]
-        bound = bound_share(np.array([counts.count(1)]), np.array([len(counts)]))[0]
+        bound = bound_behaviour_share(np.array([counts.count(1)]), np.array([len(counts)]))[0]
         assert found.one_valued[relation] == (bound >= ONE_VALUED)
     for relation in range(graph.n_relations):
         own = [(h, t) for h, r, t in facts if r == relation and h != t]
         both = sum((t, relation, h) in facts for h, t in own)
-        assert found.symmetric[relation] == (bound_share(np.array([both]), np.array([len(own)]))[0] >= 0.5)
+        assert found.symmetric[relation] == (bound_behaviour_share(np.array([both]), np.array([len(own)]))[0] >= 0.5)

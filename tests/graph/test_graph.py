@@ -97,7 +97,7 @@ def test_methods_refuse_ids_that_do_not_exist() -> None:
 
 def test_rows_that_do_not_fit_into_63_bits_give_the_same_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = random_graph(0)
-    monkeypatch.setattr(triples.Packing, "fits", property(lambda _: False))
+    monkeypatch.setattr(triples.TriplePacking, "fits", property(lambda _: False))
     plain = random_graph(0)
     for name, array in packed.arrays.items():
         assert np.array_equal(array, plain.arrays[name]), name

@@ -9,7 +9,7 @@ import pytest
 
 from stablerule import read_dataset, write_dataset
 from stablerule.errors import OutputExists, WriteError
-from stablerule.io import folder_beside
+from stablerule.io import write_folder_beside
 
 TOWNS = read_dataset({"train": [("Bonn", "in", "Germany"), ("Köln", "in", "Germany")], "test": [("Bonn", "in", "x")]})
 
@@ -32,20 +32,20 @@ def test_a_folder_is_replaced_as_a_whole(tmp_path: Path, mark: str) -> None:
     folder.mkdir()
     (folder / mark).write_text("old")
     (folder / "state.safetensors").write_text("old")
-    with pytest.raises(WriteError, match=r"already exists. .* overwrite"), folder_beside(folder):
+    with pytest.raises(WriteError, match=r"already exists. .* overwrite"), write_folder_beside(folder):
         pass
-    with pytest.raises(Stop), folder_beside(folder, overwrite=True) as temporary:
+    with pytest.raises(Stop), write_folder_beside(folder, overwrite=True) as temporary:
         (temporary / "new").write_text("half")
         raise Stop
     assert sorted(os.listdir(folder)) == [mark, "state.safetensors"]
-    with folder_beside(folder, overwrite=True) as temporary:
+    with write_folder_beside(folder, overwrite=True) as temporary:
         (temporary / "new").write_text("new")
     assert os.listdir(folder) == ["new"]
     assert os.listdir(tmp_path) == ["model"]
 
 
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), folder_beside(tmp_path / "y") as temporary:
+    with pytest.raises(KeyboardInterrupt), write_folder_beside(tmp_path / "y") as temporary:
         (temporary / "part").write_text("half")
         raise KeyboardInterrupt
     assert os.listdir(tmp_path) == []
@@ -53,7 +53,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
-    with folder_beside(tmp_path / "model") as temporary:
+    with write_folder_beside(tmp_path / "model") as temporary:
         (temporary / "x").write_text("x")
     assert (tmp_path / "model" / "x").read_text() == "x"
 
@@ -62,7 +62,7 @@ def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
 def test_files_of_the_user_are_never_removed(tmp_path: Path, other: str) -> None:
     folder = model(tmp_path / "model")
     (folder / other).write_text("years of work")
-    with pytest.raises(WriteError, match=f"not replaced: '{other}'"), folder_beside(folder, overwrite=True):
+    with pytest.raises(WriteError, match=f"not replaced: '{other}'"), write_folder_beside(folder, overwrite=True):
         raise AssertionError("told before the work")
     assert (folder / other).read_text() == "years of work"
 
@@ -70,17 +70,20 @@ def test_files_of_the_user_are_never_removed(tmp_path: Path, other: str) -> None
 def test_a_folder_that_is_no_model_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "mine.json").write_text("{}")
-    with pytest.raises(WriteError, match="not replaced: 'mine.json'"), folder_beside(tmp_path / "data", overwrite=True):
+    with (
+        pytest.raises(WriteError, match="not replaced: 'mine.json'"),
+        write_folder_beside(tmp_path / "data", overwrite=True),
+    ):
         pass
     folder = model(tmp_path / "model")
     (folder / "inner.json").mkdir()
-    with pytest.raises(WriteError, match="not replaced: 'inner.json'"), folder_beside(folder, overwrite=True):
+    with pytest.raises(WriteError, match="not replaced: 'inner.json'"), write_folder_beside(folder, overwrite=True):
         pass
 
 
 def test_what_was_put_there_during_the_work_stays(tmp_path: Path) -> None:
     folder = model(tmp_path / "model")
-    with pytest.raises(WriteError, match="not replaced: 'thesis.docx'"), folder_beside(folder, overwrite=True):
+    with pytest.raises(WriteError, match="not replaced: 'thesis.docx'"), write_folder_beside(folder, overwrite=True):
         (folder / "thesis.docx").write_text("years of work")
     assert sorted(os.listdir(folder)) == ["model.json", "thesis.docx"]
 
@@ -90,7 +93,7 @@ def test_a_plain_file_is_never_replaced(tmp_path: Path, overwrite: bool) -> None
     (tmp_path / "model").write_text("a file")
     with (
         pytest.raises(WriteError, match="there is a file of that name"),
-        folder_beside(tmp_path / "model", overwrite=overwrite),
+        write_folder_beside(tmp_path / "model", overwrite=overwrite),
     ):
         pass
     with pytest.raises(WriteError, match="there is a file of that name"):
@@ -101,7 +104,7 @@ def test_a_plain_file_is_never_replaced(tmp_path: Path, overwrite: bool) -> None
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     model(tmp_path / "real")
     (tmp_path / "link").symlink_to("real")
-    with folder_beside(tmp_path / "link", overwrite=True) as temporary:
+    with write_folder_beside(tmp_path / "link", overwrite=True) as temporary:
         (temporary / "model.json").write_text("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "model.json").read_text() == "new"
@@ -138,7 +141,7 @@ def test_the_old_folder_is_put_back_when_the_new_one_can_not_be(
     folder = model(tmp_path / "model")
     fail_for_the_new(monkeypatch, error)
     expected = WriteError if isinstance(error, OSError) else KeyboardInterrupt
-    with pytest.raises(expected), folder_beside(folder, overwrite=True):
+    with pytest.raises(expected), write_folder_beside(folder, overwrite=True):
         pass
     monkeypatch.undo()
     assert os.listdir(tmp_path) == ["model"]
@@ -165,20 +168,23 @@ def test_a_folder_that_appears_at_the_last_moment(
         monkeypatch.setattr("stablerule.io.folders.exchange_paths", lambda *_: False)
     folder = tmp_path / "model"
     if overwrite:
-        with folder_beside(folder, overwrite=True) as temporary:
+        with write_folder_beside(folder, overwrite=True) as temporary:
             (temporary / "model.json").write_text("new")
     else:
-        with pytest.raises(OutputExists, match="model: already exists"), folder_beside(folder) as temporary:
+        with pytest.raises(OutputExists, match="model: already exists"), write_folder_beside(folder) as temporary:
             (temporary / "model.json").write_text("new")
     assert (folder / "model.json").read_text() == ("new" if overwrite else "old")
     assert os.listdir(tmp_path) == ["model"]
 
 
 def test_places_that_do_not_exist_or_can_not_be_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(WriteError, match="does not exist. Make it first"), folder_beside(tmp_path / "no" / "model"):
+    with (
+        pytest.raises(WriteError, match="does not exist. Make it first"),
+        write_folder_beside(tmp_path / "no" / "model"),
+    ):
         pass
     for name in ("x" * 300, "a\0b"):
-        with pytest.raises(WriteError, match="can't be written"), folder_beside(tmp_path / name):
+        with pytest.raises(WriteError, match="can't be written"), write_folder_beside(tmp_path / name):
             pass
 
     def denied(_: object) -> None:
@@ -186,5 +192,8 @@ def test_places_that_do_not_exist_or_can_not_be_looked_at(tmp_path: Path, monkey
 
     monkeypatch.setattr("stablerule.io.folders.os.listdir", denied)
     (tmp_path / "model").mkdir()
-    with pytest.raises(WriteError, match="can't be written: Permission denied"), folder_beside(tmp_path / "model"):
+    with (
+        pytest.raises(WriteError, match="can't be written: Permission denied"),
+        write_folder_beside(tmp_path / "model"),
+    ):
         pass

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stablerule import read_dataset, write_dataset, write_triples
 from stablerule.errors import MissingExtra, OptionError, ReadError, WriteError
-from stablerule.io.rdf import BlankNodes, Shortening
+from stablerule.io.rdf import BlankNodes, IriShortening
 
 TURTLE = """@prefix ex: <http://example.org/> .
 @prefix geo: <http://example.org/geo/> .
@@ -196,7 +196,7 @@ iris = st.from_regex(r"(http://e\.org/|http://e\.org/x/|urn:|ex:|x://|a:)[a-c:/%
 def test_expand_undoes_shorten_so_two_names_never_become_one(names: list[str]) -> None:
     given_names = pl.Series(names, dtype=pl.String)
     prefixes = {"ex": "http://e.org/", "x": "http://e.org/x/", "": "http://e.org/x/a"}
-    shortening = Shortening(prefixes, base="urn:").without_clashes(given_names)
+    shortening = IriShortening(prefixes, base="urn:").without_clashes(given_names)
     short = shortening.shorten(given_names)
     assert [shortening.expand(name) for name in short] == names
 

@@ -13,7 +13,7 @@ import pytest
 from stablerule import load_model, open_graph, read_dataset, save_graph, write_dataset
 from stablerule.datasets import households
 from stablerule.errors import ReadError, WriteError
-from stablerule.io import folder_beside, write_beside
+from stablerule.io import write_beside, write_folder_beside
 from stablerule.io.atomic import SUFFIX, claim_output, restore_folder
 from stablerule.io.folders import OwnFolder
 from stablerule.learning import Tabular
@@ -44,7 +44,7 @@ def killed_while_writing_a_file(path: Path) -> None:
 
 
 def killed_while_writing_a_folder(path: Path) -> None:
-    with folder_beside(path, overwrite=True) as temporary:
+    with write_folder_beside(path, overwrite=True) as temporary:
         (temporary / "model.json").write_text("half")
         die()
 
@@ -54,7 +54,7 @@ def test_the_next_run_clears_what_a_killed_one_left(tmp_path: Path) -> None:
         for _ in range(3):
             assert in_a_child(partial(work, tmp_path / "out")) == -signal.SIGKILL
             assert os.listdir(tmp_path) == [f".out.1{SUFFIX}"]  # and not one more each time
-    with folder_beside(tmp_path / "out") as temporary:
+    with write_folder_beside(tmp_path / "out") as temporary:
         (temporary / "model.json").write_text("whole")
     assert os.listdir(tmp_path) == ["out"]
 
@@ -72,11 +72,11 @@ def test_what_a_living_process_owns_stays(tmp_path: Path) -> None:
         assert path.read_text() == "other"
         assert temporary.read_text() == "ours"
     assert path.read_text() == "ours"
-    with folder_beside(tmp_path / "model", overwrite=True) as folder:
+    with write_folder_beside(tmp_path / "model", overwrite=True) as folder:
         (folder / "model.json").write_text("ours")
         assert in_a_child(lambda: killed_while_writing_a_folder(tmp_path / "model")) == -signal.SIGKILL
     assert sorted(os.listdir(tmp_path)) == [f".model.2{SUFFIX}", "model", "out"]
-    with folder_beside(tmp_path / "model", overwrite=True):
+    with write_folder_beside(tmp_path / "model", overwrite=True):
         pass
     assert sorted(os.listdir(tmp_path)) == ["model", "out"]
 
@@ -102,7 +102,7 @@ def test_long_names_that_begin_alike_have_leftovers_of_their_own(tmp_path: Path)
 
 def rewrite(path: Path, files: dict[str, bytes]) -> None:
     """Replace a folder of any kind by files; a forked child must not use polars, whose threads it lacks."""
-    with folder_beside(path, overwrite=True, replaces=OwnFolder(ours=files.__contains__)) as temporary:
+    with write_folder_beside(path, overwrite=True, replaces=OwnFolder(ours=files.__contains__)) as temporary:
         for name, data in files.items():
             (temporary / name).write_bytes(data)
 
@@ -153,7 +153,7 @@ def test_a_folder_under_its_hidden_name_is_put_back_by_whoever_looks_for_it(tmp_
 
 
 def test_nothing_is_put_back_that_a_living_process_is_about_to_replace(tmp_path: Path) -> None:
-    with folder_beside(tmp_path / "model") as temporary:
+    with write_folder_beside(tmp_path / "model") as temporary:
         (temporary.parent / "old").mkdir()
         restore_folder(tmp_path / "model")
         assert not (tmp_path / "model").exists()

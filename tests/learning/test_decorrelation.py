@@ -14,8 +14,8 @@ from torch import Tensor
 
 from stablerule.errors import InputError, OptionError
 from stablerule.learning import decorrelation
-from stablerule.learning.decorrelation import BodyWeights, effective_share, random_weights
-from stablerule.learning.dependence import FeatureForm, GramForm, standardise
+from stablerule.learning.decorrelation import BodyWeights, compute_effective_share, draw_random_weights
+from stablerule.learning.dependence import FeatureForm, GramForm, standardise_dimensions
 from stablerule.learning.options import Decorrelation
 
 FORMS = ("feature", "gram")
@@ -107,8 +107,8 @@ def test_value_is_the_textbook_value(
     form = make_form(kind, Z, equal_mass(counts), order)
     for p in (equal_mass(counts), make_mass(counts)):
         expected = textbook_moments(Z, p, order).item()
-        assert form.value(p) == pytest.approx(expected, rel=tolerance)
-        assert form.gradient(p)[0] == pytest.approx(expected, rel=tolerance)
+        assert form.compute_value(p) == pytest.approx(expected, rel=tolerance)
+        assert form.compute_gradient(p)[0] == pytest.approx(expected, rel=tolerance)
     assert isinstance(form, FeatureForm) or (form.S is None) == (bodies > 2 * order * size)
 
 
@@ -118,8 +118,8 @@ def test_single_precision_holds_at_real_sizes(kind: str) -> None:
     Z = plain_standardise(make_embeddings(400, 100), counts)
     for order in ORDERS:
         exact, p = make_form(kind, Z, equal_mass(counts), order), make_mass(counts)
-        value, gradient = exact.gradient(p)
-        value32, gradient32 = make_form(kind, Z.float(), equal_mass(counts), order).gradient(p)
+        value, gradient = exact.compute_gradient(p)
+        value32, gradient32 = make_form(kind, Z.float(), equal_mass(counts), order).compute_gradient(p)
         assert value32 == pytest.approx(value, rel=1e-5)
         assert float((gradient32 - gradient).abs().max() / gradient.abs().max()) < 1e-4
 
@@ -131,7 +131,7 @@ def test_gradient_is_that_of_autograd_and_of_small_differences(bodies: int, kind
     counts = make_counts(bodies)
     Z = plain_standardise(make_embeddings(bodies, 4), counts)
     form, p = make_form(kind, Z, equal_mass(counts), order), make_mass(counts)
-    gradient = form.gradient(p)[1]
+    gradient = form.compute_gradient(p)[1]
 
     leaf = p.clone().requires_grad_()
     (expected,) = torch.autograd.grad(textbook_moments(Z, leaf / leaf.sum(), order), leaf)
@@ -140,20 +140,20 @@ def test_gradient_is_that_of_autograd_and_of_small_differences(bodies: int, kind
     direction = torch.randn(bodies, generator=generator(3), dtype=torch.float64) * p
     direction -= direction.mean()  # sum(p) stays 1
     step = 1e-5
-    difference = (form.value(p + step * direction) - form.value(p - step * direction)) / (2 * step)
+    difference = (form.compute_value(p + step * direction) - form.compute_value(p - step * direction)) / (2 * step)
     assert float(gradient @ direction) == pytest.approx(difference, rel=1e-6)
 
 
 @pytest.mark.parametrize("cheaper", [False, True])
 def test_fourier_features_have_the_textbook_value_too(cheaper: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decorrelation, "gram_is_cheaper", lambda *_: cheaper)
+    monkeypatch.setattr(decorrelation, "is_gram_cheaper", lambda *_: cheaper)
     Z, counts = make_embeddings(30, 4), make_counts(30)
     weights = BodyWeights(30, Decorrelation(features="rff", fourier_count=3))
     plain = plain_standardise(Z, counts)
     features = [math.sqrt(2) * torch.cos(f * plain + phase) for f, phase in weights.fourier.T]
     form, p = weights.form(Z, equal_mass(counts)), make_mass(counts)
     assert isinstance(form, GramForm if cheaper else FeatureForm)
-    value, gradient = form.gradient(p)
+    value, gradient = form.compute_gradient(p)
     assert value == pytest.approx(textbook(features, p).item(), rel=1e-10)
     leaf = p.clone().requires_grad_()
     (expected,) = torch.autograd.grad(textbook(features, leaf / leaf.sum()), leaf)
@@ -172,7 +172,7 @@ def test_standardised_dimensions_have_mean_0_and_deviation_1(dtype: torch.dtype)
     Z, counts = make_embeddings(200, 6, dtype=dtype), make_counts(200)
     Z[:, 2] = 0.1  # not a number that binary fractions can write: its deviation is rounding, not 0
     Z[0, 3] = 100.0
-    z = standardise(Z.T, equal_mass(counts)).T
+    z = standardise_dimensions(Z.T, equal_mass(counts)).T
     kept = [0, 1, 4, 5]
     expected = plain_standardise(Z, counts).to(dtype)
     torch.testing.assert_close(z[:, kept], expected[:, kept], rtol=1e-4, atol=1e-5)
@@ -194,7 +194,7 @@ def test_records_are_true() -> None:
     assert last.dependence == pytest.approx(textbook_moments(plain, m * w / m.sum(), 2).item() / base, rel=1e-9)
     assert last.share == pytest.approx(float((m @ w) ** 2 / (m.sum() * (m @ w.square()))), rel=1e-9)
     assert last.largest == pytest.approx(float(w.max()), rel=1e-9)
-    again = BodyWeights(len(Z)).dependence(Z, counts, w)
+    again = BodyWeights(len(Z)).measure_dependence(Z, counts, w)
     assert again == pytest.approx(last.dependence, rel=1e-9)
 
 
@@ -281,7 +281,7 @@ def test_weights_are_positive_sum_to_the_samples_and_keep_the_floor(
         assert w.isfinite().all()
         assert (w > 0).all()
         assert float((counts * w.double()).sum()) == pytest.approx(float(counts.sum()), rel=precision)
-        assert effective_share(w, counts) >= floor - precision
+        assert compute_effective_share(w, counts) >= floor - precision
         assert all(step.share >= floor - 1e-12 for step in steps)
         assert all(math.isfinite(step.dependence) for step in steps)
         assert 1 <= len(steps) <= options["weight_steps"] + 1
@@ -292,7 +292,7 @@ def test_fresh_weights_stop_at_the_floor() -> None:
     result = learn(Z, counts, weight_steps=60, restart=True, share_floor=0.9)
     assert len(result.steps) < 61
     assert all(step.share >= 0.9 for step in result.steps)
-    assert effective_share(result.weights, counts) == pytest.approx(result.steps[-1].share)
+    assert compute_effective_share(result.weights, counts) == pytest.approx(result.steps[-1].share)
 
 
 def test_carried_weights_at_the_floor_still_follow_the_embeddings() -> None:
@@ -358,7 +358,7 @@ def test_learned_weights_do_at_least_as_well_as_the_density_ratio_of_the_lemma()
 
     counts = torch.ones(n, dtype=torch.int64)
     result = learn(Z, counts, weight_steps=30, weight_rate=0.1)
-    measure = BodyWeights(n).dependence
+    measure = BodyWeights(n).measure_dependence
     learned = measure(Z, counts, result.weights)
     assert measure(Z, counts, known) < 0.7  # the lemma is right
     assert learned <= measure(Z, counts, known)
@@ -371,7 +371,7 @@ def test_random_weights_of_the_same_share_do_nothing() -> None:
     result = learn(Z, counts, weight_steps=10)
     table = BodyWeights(500)
     control = [
-        table.dependence(Z, counts, random_weights(counts, result.steps[-1].share, generator(seed)))
+        table.measure_dependence(Z, counts, draw_random_weights(counts, result.steps[-1].share, generator(seed)))
         for seed in range(20)
     ]
     assert result.steps[-1].dependence < 0.7
@@ -381,12 +381,12 @@ def test_random_weights_of_the_same_share_do_nothing() -> None:
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.97, 1.0])
 def test_random_weights_have_the_share_asked_for(share: float) -> None:
     counts = make_counts(300)
-    w = random_weights(counts, share, generator(9))
+    w = draw_random_weights(counts, share, generator(9))
     assert (w > 0).all()
     assert float((counts * w).sum()) == pytest.approx(float(counts.sum()), rel=1e-12)
-    assert effective_share(w, counts) == pytest.approx(share, abs=1e-6)
-    assert torch.equal(w, random_weights(counts, share, generator(9)))
-    assert share == 1.0 or not torch.equal(w, random_weights(counts, share, generator(10)))
+    assert compute_effective_share(w, counts) == pytest.approx(share, abs=1e-6)
+    assert torch.equal(w, draw_random_weights(counts, share, generator(9)))
+    assert share == 1.0 or not torch.equal(w, draw_random_weights(counts, share, generator(10)))
 
 
 # --- The table
@@ -419,7 +419,7 @@ def test_restart_and_literal_leave_the_table_alone() -> None:
     Z, counts = make_embeddings(), make_counts()
     for options in (Decorrelation(restart=True, weight_steps=5), Decorrelation(literal=True)):
         table = BodyWeights(60, options)
-        before = table.state()
+        before = table.copy_state()
         table.update(torch.arange(60), Z, counts)
         assert torch.equal(table.logits, before["logits"])
         assert torch.equal(table.adam, before["adam"])
@@ -430,7 +430,7 @@ def test_a_restored_table_goes_on_as_if_nothing_had_happened(options: dict[str, 
     Z, counts, ids = make_embeddings(), make_counts(), torch.arange(60)
     whole = BodyWeights(60, Decorrelation(**options), generator=generator(12))
     whole.update(ids, Z, counts)
-    saved = whole.state()
+    saved = whole.copy_state()
     resumed = BodyWeights(60, Decorrelation(**options), generator=generator(13))
     expected = whole.update(ids, Z, counts)
     resumed.restore(saved)
@@ -440,7 +440,7 @@ def test_a_restored_table_goes_on_as_if_nothing_had_happened(options: dict[str, 
 
 def test_a_table_of_other_bodies_is_refused() -> None:
     with pytest.raises(InputError, match=r"'logits' of shape \(60,\), expected \(61,\)"):
-        BodyWeights(61).restore(BodyWeights(60).state())
+        BodyWeights(61).restore(BodyWeights(60).copy_state())
     with pytest.raises(InputError, match="'adam' of shape None"):
         BodyWeights(60).restore({"logits": torch.zeros(60)})
 
@@ -489,7 +489,7 @@ def test_where_nothing_depends_the_weights_are_equal(dtype: torch.dtype) -> None
         w, steps = learn(Z.to(dtype), counts, weight_steps=5)
         assert torch.equal(w, torch.ones_like(w))
         assert steps == [(1.0, 1.0, 1.0)]
-        assert BodyWeights(1).dependence(Z.to(dtype), counts, torch.rand(len(Z)) + 0.5) == 1.0
+        assert BodyWeights(1).measure_dependence(Z.to(dtype), counts, torch.rand(len(Z)) + 0.5) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -535,7 +535,7 @@ def test_bad_batches_say_what_is_wrong() -> None:
     with pytest.raises(InputError, match=r"must be int64 \(3,\)"):
         table.update(ones, Z, ones)
     with pytest.raises(OptionError, match="share must lie above 0"):
-        random_weights(ones, 0.0, generator())
+        draw_random_weights(ones, 0.0, generator())
     with pytest.raises(OptionError, match="larger for so few bodies"):
-        random_weights(ones, 0.1, generator())
+        draw_random_weights(ones, 0.1, generator())
     assert not table.logits.any()

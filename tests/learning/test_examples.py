@@ -155,7 +155,7 @@ def test_a_checkpoint_of_other_examples_is_refused(tmp_path: Path, monkeypatch: 
         raise Killed
 
     with monkeypatch.context() as dying:
-        dying.setattr(Checkpoints, "due", lambda _: True)
+        dying.setattr(Checkpoints, "is_due", lambda _: True)
         dying.setattr(Checkpoints, "keep", keep_and_die)
         with pytest.raises(Killed):
             StableRule(**SMALL).fit(GRAPH, examples=some, checkpoint=folder)

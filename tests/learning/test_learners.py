@@ -414,7 +414,7 @@ def test_a_killed_run_goes_on_with_another_budget(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(fitting, "sample_paths", walk)
     # All that a small budget has time for.
     monkeypatch.setattr(fitting, "choose_walks_in_time", lambda lesson, o: 50_000)
-    monkeypatch.setattr(Checkpoints, "due", lambda self: True)
+    monkeypatch.setattr(Checkpoints, "is_due", lambda self: True)
     with monkeypatch.context() as dying:
         keep = Checkpoints.keep
 

@@ -134,7 +134,7 @@ def test_bodies_merge_at_every_place() -> None:
     chosen = set()
     for body in make_bodies(5):
         pairs = torch.stack([body[:-1], body[1:]], 1)
-        omega = network._windows(network.tables().gates, pairs)
+        omega = network._list_windows(network.compute_tables().gates, pairs)
         chosen.add(int((omega @ network.window_weight).argmax()))
     assert chosen == {0, 1, 2, 3}
 

@@ -11,7 +11,7 @@ from stablerule.learning.network import (
     Tables,
     are_denormals_zero,
     denormals_as_zero,
-    head_probabilities,
+    predict_head_probabilities,
 )
 
 
@@ -48,13 +48,13 @@ def test_what_was_set_before_is_kept_also_after_an_error() -> None:
 def test_a_network_scores_with_them_as_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     network = RuleNetwork(2, 4, generator=torch.Generator().manual_seed(0))
-    tables = network.tables
+    tables = network.compute_tables
 
     def look() -> Tables:
         seen.append(are_denormals_zero())
         return tables()
 
-    monkeypatch.setattr(network, "tables", look)
-    head_probabilities(network, np.array([[0, 1, 2]]))
+    monkeypatch.setattr(network, "compute_tables", look)
+    predict_head_probabilities(network, np.array([[0, 1, 2]]))
     assert seen == [True]
     assert not are_denormals_zero()

@@ -9,7 +9,7 @@ import pytest
 
 from stablerule import Dataset, Graph, Tabular, load
 from stablerule.learning.options import Mining
-from stablerule.learning.plan import EDGES_A_SECOND, _foretell_trait_pairs, clock_seconds, plan_counting
+from stablerule.learning.plan import EDGES_A_SECOND, _foretell_trait_pairs, expect_clock_seconds, plan_counting
 
 STAGES = ("walking", "measuring", "constants", "choosing", "calibrating")
 
@@ -23,7 +23,7 @@ def test_all_stages_are_counted(graph: Graph) -> None:
     plan = plan_counting(graph, Tabular())
     assert tuple(plan.work) == STAGES
     assert all(seconds > 0 for seconds in plan.work.values())
-    assert plan.seconds == pytest.approx(clock_seconds(sum(plan.work.values())))
+    assert plan.seconds == pytest.approx(expect_clock_seconds(sum(plan.work.values())))
 
 
 def test_more_work_costs_more(graph: Graph) -> None:

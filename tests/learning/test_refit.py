@@ -46,7 +46,7 @@ def test_what_is_held_out_is_taken_from_the_graph_and_leaves_no_name_behind(seed
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(refit, "FEWEST", 1)
         patch.setattr(refit, "HELD_OUT", share)
-        part = refit.hold_out(lesson, seed)
+        part = refit.hold_out_facts_to_learn(lesson, seed)
         count = refit.count_held_out(graph)
     facts = {tuple(row) for row in graph.triples.rows.tolist()}
     rest = {tuple(row) for row in part.graph.triples.rows.tolist()}

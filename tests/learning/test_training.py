@@ -12,7 +12,7 @@ import torch
 from stablerule import households
 from stablerule.errors import InputError, ReadError
 from stablerule.learning import training
-from stablerule.learning.batches import Pool
+from stablerule.learning.batches import SamplePool
 from stablerule.learning.checkpoints import Checkpoints, Progress
 from stablerule.learning.network import RuleNetwork
 from stablerule.learning.options import Decorrelation, Training
@@ -35,7 +35,7 @@ def values(net: RuleNetwork) -> torch.Tensor:
 
 
 def test_a_batch_is_drawn_from_the_multiset() -> None:
-    pool = Pool(SAMPLES, (1, 2, 3))
+    pool = SamplePool(SAMPLES, (1, 2, 3))
     batch = pool.draw(200_000, (1, 2))
     assert batch.counts.sum() == batch.cell_counts.sum() == 200_000
     assert len(set(batch.ids.tolist())) == len(batch.ids)
@@ -48,7 +48,7 @@ def test_a_batch_is_drawn_from_the_multiset() -> None:
 
 
 def test_a_pool_of_one_length_holds_that_length_only() -> None:
-    batch = Pool(SAMPLES, (2,)).all()
+    batch = SamplePool(SAMPLES, (2,)).all()
     assert batch.bodies.shape[1] == 2
     assert (batch.bodies >= 0).all()
     assert int(batch.cell_counts.sum()) == SAMPLES.cell_counts[SAMPLES.of_length(2)].sum()
@@ -57,11 +57,11 @@ def test_a_pool_of_one_length_holds_that_length_only() -> None:
 def test_an_empty_pool_says_so() -> None:
     none = RuleSamples(1, np.empty((0, 2), np.int32), *(np.empty(0, t) for t in (np.int32, np.int32, np.int64)))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no samples"):
-        Pool(none, (1,)).draw(5, (0,))
+        SamplePool(none, (1,)).draw(5, (0,))
 
 
 def test_the_loss_is_the_weighted_mean_over_single_samples() -> None:
-    batch = Pool(SAMPLES, (1, 2, 3)).draw(500, (0,))
+    batch = SamplePool(SAMPLES, (1, 2, 3)).draw(500, (0,))
     logits = torch.randn(len(batch.ids), 2 * GRAPH.n_relations + 1, dtype=torch.float64)
     w = torch.rand(len(batch.ids), dtype=torch.float64)
     total = torch.zeros((), dtype=torch.float64)
@@ -99,7 +99,7 @@ def test_training_ends_when_nothing_is_gained_and_keeps_the_best() -> None:
     net = network()
     at = train_network(net, SAMPLES, replace(OPTIONS, steps=400, learning_rate=0.3, check_every=5, patience=2), WEIGHTS)
     assert len(at.steps) < 400
-    judged = Pool(SAMPLES.split(0.05, 0)[1], (1, 2, 3)).draw(training.HELD_OUT_SAMPLES, (0, 1, 0))
+    judged = SamplePool(SAMPLES.split(0.05, 0)[1], (1, 2, 3)).draw(training.HELD_OUT_SAMPLES, (0, 1, 0))
     with torch.no_grad():
         loss = compute_training_loss(net.forward_mixed(judged.bodies)[1], judged, torch.ones(len(judged.ids)))
     assert float(loss) == pytest.approx(min(c["loss"] for c in at.checks), abs=2e-4)
@@ -123,7 +123,7 @@ class DyingCheckpoints(Checkpoints):
 
     lives = 1
 
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         return True
 
     def keep(self, *state: object) -> None:
@@ -164,7 +164,7 @@ class Steps(Budget):
         self.steps -= 1
         return self.steps < 0
 
-    def part(self, share: float) -> Budget:
+    def take_part(self, share: float) -> Budget:
         return self
 
 

@@ -15,16 +15,18 @@ from stablerule import Dataset, Graph, RuleSet, Tabular, Triples, households, lo
 from stablerule.errors import ReadError
 from stablerule.io.checked_folder import make_record
 from stablerule.reasoning import calibration as module
-from stablerule.reasoning.calibration import EARLIER, Calibration, calibrate, judge
-from stablerule.reasoning.curves import STEP, Curve, Scored, fit_curve
+from stablerule.reasoning.calibration import EARLIER, Calibration, calibrate, judge_probabilities
+from stablerule.reasoning.curves import STEP, Curve, ScoredCandidates, fit_curve
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.theory import encode_rules, forget_own_facts
 from stablerule.reasoning.situations import SITUATIONS, Situations
 
 
-def scored(scores: Any, stand_for: float = 1.0) -> Scored:
+def scored(scores: Any, stand_for: float = 1.0) -> ScoredCandidates:
     n = len(scores)
-    return Scored(np.zeros(n, np.int32), np.zeros(n, np.int8), np.asarray(scores, float), np.full(n, stand_for))
+    return ScoredCandidates(
+        np.zeros(n, np.int32), np.zeros(n, np.int8), np.asarray(scores, float), np.full(n, stand_for)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +146,7 @@ def test_probabilities_hold_on_facts_that_were_missing() -> None:
     right = np.array([(fact.head, fact.relation, fact.tail) in lost for fact in found])
     assert len(found) > 300
     assert right.mean() == pytest.approx(p.mean(), abs=0.06)
-    assert judge(p, p[right])["ece"] < 0.1
+    assert judge_probabilities(p, p[right])["ece"] < 0.1
     likely = p > 0.7
     assert right[likely].mean() > 0.7
 
@@ -159,10 +161,10 @@ def test_another_share_of_missing_facts_and_facts_that_are_known_since() -> None
 
     assert read(found) == pytest.approx(0.4)
     # As many candidates, half as many of them missing facts: (0.05 / 0.95) / (0.1 / 0.9) of them.
-    assert read(found.assuming(missing=0.05)) == pytest.approx(0.4 * 9 / 19)
+    assert read(found.assume(missing=0.05)) == pytest.approx(0.4 * 9 / 19)
     # 50 facts were candidates and are known by now, for 100 that are missing: 0.2 candidates of 1 are gone.
-    assert read(found.assuming(known=950)) == pytest.approx(0.4 / 0.8)
-    assert read(found.assuming(known=10**6)) == pytest.approx(1, abs=1e-4)
+    assert read(found.assume(known=950)) == pytest.approx(0.4 / 0.8)
+    assert read(found.assume(known=10**6)) == pytest.approx(1, abs=1e-4)
     assert np.isnan(found.read("r", score, np.array([1])).probabilities[0])
     assert np.isnan(found.read("unknown", score, where).probabilities[0])
     assert np.isnan(found.read("r", score, np.array([-1])).probabilities[0])
@@ -276,7 +278,7 @@ def test_damaged_curves_are_refused() -> None:
 def test_judging_against_a_plain_count() -> None:
     random = np.random.default_rng(3)
     predicted, labels = random.random(500), random.random(500) < 0.4
-    found = judge(predicted, predicted[labels], least=0.1)
+    found = judge_probabilities(predicted, predicted[labels], least=0.1)
     assert found["n"] == (predicted >= 0.1).sum()
     for one in found["bins"]:
         here = (predicted >= one["from"]) & (predicted < one["to"])
@@ -284,5 +286,5 @@ def test_judging_against_a_plain_count() -> None:
         assert one["observed"] == pytest.approx(labels[here].mean(), abs=1e-6)
     away = sum(one["n"] * abs(one["predicted"] - one["observed"]) for one in found["bins"])
     assert found["ece"] == pytest.approx(away / found["n"], abs=1e-5)
-    assert judge(np.empty(0), np.empty(0)) == {"n": 0, "ece": None, "bins": []}
+    assert judge_probabilities(np.empty(0), np.empty(0)) == {"n": 0, "ece": None, "bins": []}
     assert Situations(Dataset.from_names("x", train=[("a", "r", "b")]).graph).states(0).tolist() == [2, 0]

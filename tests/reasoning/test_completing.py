@@ -21,7 +21,7 @@ from stablerule.reasoning.calibration import Calibration
 from stablerule.reasoning.completing import Completion, NewFact, TrueFacts, complete, keep_best_new_facts
 from stablerule.reasoning.curves import Curve
 from stablerule.reasoning.situations import OTHER, Situations
-from stablerule.reasoning.wanted import USUAL_TOP, Wanted
+from stablerule.reasoning.wanted import USUAL_TOP, WantedFacts
 from tests.worlds import random_graph
 
 
@@ -224,9 +224,11 @@ def test_who_has_its_one_value_is_not_asked_and_who_lacks_it_is() -> None:
     found = list(model.complete(relations=["town_of"]))
     assert {fact.head for fact in found} == {f"u{i}" for i in range(5)}
     assert {(f.head, f.tail) for f in found} >= {(f"u{i}", f"c{i}") for i in range(5)}
-    second = Completion(model.rule_searcher(), Wanted(second_values=True), relations=["town_of"]).asked(relation)
+    second = Completion(model.rule_searcher(), WantedFacts(second_values=True), relations=["town_of"]).choose_asked(
+        relation
+    )
     assert (second.one_valued, second.with_value, len(second.heads)) == (False, 0, 95)
-    asked = Completion(model.rule_searcher(), Wanted(), relations=["town_of"]).asked(relation)
+    asked = Completion(model.rule_searcher(), WantedFacts(), relations=["town_of"]).choose_asked(relation)
     assert (asked.one_valued, asked.with_value, len(asked.heads)) == (True, 90, 5)
     assert not list(model.complete(relations=["town_of"], domain="observed"))  # all of these have theirs
 
@@ -307,7 +309,7 @@ def test_nobody_is_its_own_cousin() -> None:
 
 def test_frames_join_although_some_are_empty(model: Tabular) -> None:
     curves = half_of_the_score(model.rule_searcher().graph)
-    completion = Completion(model.rule_searcher(), Wanted(threshold=0.999999), calibration=curves)
+    completion = Completion(model.rule_searcher(), WantedFacts(threshold=0.999999), calibration=curves)
     frames = [completion.of(relation) for relation in completion.relations]
     assert all(frame.schema == completion.nothing().schema for frame in frames)
     assert len(keep_best_new_facts(completion.nothing(), 3)) == 0

@@ -14,10 +14,10 @@ import pytest
 
 from stablerule.errors import MissingExtra
 from stablerule.reports.shift_page import render_shift_page
-from stablerule.shifts.advice import Reach, Thresholds
-from stablerule.shifts.causes import Cause
+from stablerule.shifts.advice import QueryReach, Thresholds
+from stablerule.shifts.causes import ShiftCause
 from stablerule.shifts.distances import Distance
-from stablerule.shifts.expected import Expected
+from stablerule.shifts.expected import ExpectedAccuracy
 from stablerule.shifts.report import ShiftReport
 from stablerule.shifts.weak_spots import WeakSpot
 
@@ -37,18 +37,20 @@ SHIFTED = ShiftReport(
     verdict="shifted",
     reasons=["degrees: 0.30, by chance up to 0.10 (shifted from 0.05 beyond chance)"],
     thresholds=Thresholds(outside=0.25, distance=0.07),
-    reach=Reach(454, 31, 17, 9, 0.0123, {"entities": [("Atlantis", 21), ("Mu", 10)], "relations": [("sinks_in", 17)]}),
+    reach=QueryReach(
+        454, 31, 17, 9, 0.0123, {"entities": [("Atlantis", 21), ("Mu", 10)], "relations": [("sinks_in", 17)]}
+    ),
     distances=(
         Distance("relation mix", 0.1234, 0.0981, 0.1311, 0.1592, 0.07),
         Distance("degrees", 0.3005, 0.0648, 0.1022, 0.004975, 0.07),
         Distance("bodies that fire", 0.1456, 0.0912, 0.1401, 0.0149, 0.07),
     ),
     causes=[
-        Cause("body", "where the body of a <- ~b, c leads somewhere", 0.3742, 1.0000000000000007, 0.07),
-        Cause("degree", "about entities of degree 3 or less", 0.18, 0.61, 0.01),
-        Cause("relation", "for neighbour_of", 0.0189, 0.0485, 0.005),
+        ShiftCause("body", "where the body of a <- ~b, c leads somewhere", 0.3742, 1.0000000000000007, 0.07),
+        ShiftCause("degree", "about entities of degree 3 or less", 0.18, 0.61, 0.01),
+        ShiftCause("relation", "for neighbour_of", 0.0189, 0.0485, 0.005),
     ],
-    expected=Expected(0.7308, 0.6719, 0.7897, 0.95, 1281.1, 0.7759),
+    expected=ExpectedAccuracy(0.7308, 0.6719, 0.7897, 0.95, 1281.1, 0.7759),
     measured_mrr=0.7925,
     labelled=454,
     weak_spots=[
@@ -71,7 +73,7 @@ REFUSED = replace(
     SHIFTED,
     verdict="outside",
     reasons=["expected accuracy can't be told: 3 of these queries have a candidate, and it takes 10 to say anything"],
-    expected=Expected(
+    expected=ExpectedAccuracy(
         None, None, None, 0.95, 0.0, 0.7759, "3 of these queries have a candidate, and it takes 10 to say anything"
     ),
     measured_mrr=None,
@@ -79,13 +81,16 @@ REFUSED = replace(
     weak_spots=[],
 )
 NOWHERE = replace(
-    REFUSED, reach=Reach(12, 5, 7, 0, 0.0, {"entities": [("x", 5)], "relations": [("r", 7)]}), distances=(), causes=[]
+    REFUSED,
+    reach=QueryReach(12, 5, 7, 0, 0.0, {"entities": [("x", 5)], "relations": [("r", 7)]}),
+    distances=(),
+    causes=[],
 )
 SIMILAR = replace(
     SHIFTED,
     verdict="similar",
     reasons=["no distance is 0.05 beyond chance, and few queries are out of reach"],
-    reach=Reach(454, 0, 0, 0, 0.0, NOBODY),
+    reach=QueryReach(454, 0, 0, 0, 0.0, NOBODY),
     causes=[],
     measured_mrr=None,
     labelled=0,
@@ -141,10 +146,10 @@ def hostile_report(name: str) -> ShiftReport:
     return replace(
         SHIFTED,
         reasons=[f"reason {name}"],
-        reach=Reach(9, 3, 3, 1, 0.0, {"entities": [(name, 3)], "relations": [(name, 3)]}),
+        reach=QueryReach(9, 3, 3, 1, 0.0, {"entities": [(name, 3)], "relations": [(name, 3)]}),
         causes=[
-            Cause("relation", f"for {name}", 0.1, 0.2, 0.01),
-            Cause("body", f"where the body of {name} <- ~{name} leads somewhere", 0.1, 0.2, 0.01),
+            ShiftCause("relation", f"for {name}", 0.1, 0.2, 0.01),
+            ShiftCause("body", f"where the body of {name} <- ~{name} leads somewhere", 0.1, 0.2, 0.01),
         ],
         weak_spots=[WeakSpot(kind, name, 16, 0.03, 0.2, 0.3) for kind in ("relation", "degree", "signature")],
         advice=[f"advice {name}"],

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from stablerule import Dataset
 from stablerule.datasets.worlds.newsroom import RULES
-from stablerule.shifts.causes import MOST_OF_A_KIND, Cause, name_shift_causes
+from stablerule.shifts.causes import MOST_OF_A_KIND, ShiftCause, name_shift_causes
 from tests.shifts.newsrooms import judged
 from tests.shifts.profiles import Words, made_profile
 
@@ -108,7 +108,7 @@ def test_shares_that_are_rounded_up_are_no_trouble() -> None:
 
 
 def test_how_a_cause_is_written() -> None:
-    cause = Cause("relation", "for likes", 0.6, 0.2, 0.01)
+    cause = ShiftCause("relation", "for likes", 0.6, 0.2, 0.01)
     assert str(cause) == "queries for likes fall from 60% to 20%"
     assert cause.change == pytest.approx(-0.4)
     assert cause.to_json() == {

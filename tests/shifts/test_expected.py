@@ -14,7 +14,7 @@ from stablerule.shifts import signatures as signatures_module
 from stablerule.shifts.expected import (
     FEWEST_CURRENT,
     FEWEST_EFFECTIVE,
-    Expected,
+    ExpectedAccuracy,
     _measure_hidden_spread,
     expect_accuracy,
 )
@@ -22,11 +22,11 @@ from stablerule.shifts.profile import Profile
 from tests.shifts.profiles import EASY, HARD, made_profile
 
 
-def expect(reference: tuple[Profile, Any], current: Profile, **options: Any) -> tuple[Expected, Any]:
+def expect(reference: tuple[Profile, Any], current: Profile, **options: Any) -> tuple[ExpectedAccuracy, Any]:
     return expect_accuracy(*reference, current, **options)
 
 
-def bounds(found: Expected) -> tuple[float, float, float]:
+def bounds(found: ExpectedAccuracy) -> tuple[float, float, float]:
     assert found.refused is None
     assert found.low is not None
     assert found.mrr is not None
@@ -214,7 +214,7 @@ def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_json() -> None:
-    found = Expected(None, None, None, 0.95, 3.0, 0.5, "too few").to_json()
+    found = ExpectedAccuracy(None, None, None, 0.95, 3.0, 0.5, "too few").to_json()
     assert found["refused"] == "too few"
     assert found["mrr"] is None
     assert set(found) >= {"mrr", "low", "high", "confidence", "effective", "reference", "refused"}

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from stablerule import Dataset, households, load_model
 from stablerule.errors import OptionError
-from stablerule.learning.batches import Batch, Pool
+from stablerule.learning.batches import Batch, SamplePool
 from stablerule.samples import sample_rules
 from stablerule_lab.methods.rlogic import ReadingTraining, RLogic, RLogicNetwork
 
@@ -94,7 +94,7 @@ def test_the_recursion_is_the_plain_one() -> None:
 
 def test_the_loss_is_the_mean_over_samples_and_so_are_its_gradients() -> None:
     samples = sample_rules(WORLD.graph, 300, seed=0)
-    batch = Pool(samples, (1, 2, 3)).draw(40, (0,))
+    batch = SamplePool(samples, (1, 2, 3)).draw(40, (0,))
     network = make(WORLD.graph.n_relations)
     loss = network.loss(batch)
     loss.backward()  # type: ignore[no-untyped-call]

@@ -36,7 +36,7 @@ class Turns(Budget):
     def left(self) -> float:
         return max(0.0, self.epochs - len(self.learned))
 
-    def part(self, share: float) -> Budget:
+    def take_part(self, share: float) -> Budget:
         self.parts.append(share)
         return Budget(self.share)
 

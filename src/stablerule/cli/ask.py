@@ -10,17 +10,17 @@ import typer
 from stablerule.cli.output import (
     STDOUT,
     check_output_option,
-    note,
     plain,
     print_atoms,
     print_json,
     print_message,
-    visible,
+    print_note,
+    show_control_characters,
 )
 from stablerule.cli.queries import answer_queries_of_file, read_queries, write_answers
 from stablerule.cli.reading import GraphOption, ModelArgument, open_model_argument
 from stablerule.errors import OptionError, WriteError, spell_count
-from stablerule.graph import inverse_of
+from stablerule.graph import invert_relation_name
 from stablerule.io import write_beside
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.streams import is_stream
@@ -82,7 +82,7 @@ def ask(
     if output is not None or overwrite:
         raise OptionError("-o is for the answers to a file of queries; those to one query are printed.")
     opened = open_model_argument(model, graph)
-    asked = inverse_of(relation) if inverse else relation
+    asked = invert_relation_name(relation) if inverse else relation
     answers = opened.rank_answers(
         head,
         asked,
@@ -102,7 +102,7 @@ def ask(
 def _explain_empty_answers(opened: ModelOnGraph, head: str, relation: str) -> str:
     if not METHODS[opened.model.method].explains:
         return f"{opened.model.method} has nothing to say about {head!r} and {relation!r}."
-    if not {relation, inverse_of(relation)} & set(opened.model.rules.relations):
+    if not {relation, invert_relation_name(relation)} & set(opened.model.rules.relations):
         return f"the model has no rule for {relation!r}."
     return (
         f"no rule leads from {head!r} to one for {relation!r}. "
@@ -123,14 +123,14 @@ def _print_ranked_answers(answers: list[RankedAnswer]) -> None:
         p, reasons = row.answer.probability, row.answer.reasons[:1]
         cells = [f"{row.rank:>4}", f"{spell_score(row.answer.score):>7}"]
         cells += [f"{'-' if p is None else spell_reason_share(p):>11}"] if likely else []
-        typer.echo("  ".join([*cells, f"{row.split or '-':<5}", visible(row.answer.entity)]))
+        typer.echo("  ".join([*cells, f"{row.split or '-':<5}", show_control_characters(row.answer.entity)]))
         if reasons and row.split is None and row.answer.score < least:
             without, reasons = without + 1, ()
         for reason in reasons:
             for line in reason.lines()[:2]:
                 print_atoms(f"      {line}")
     if without:
-        note(
+        print_note(
             f"no reason is shown for {spell_count(without, 'answer')} with less than "
             f"{spell_reason_share(LEAST_SHARE)} of the best score. stablerule explain shows it."
         )
@@ -151,7 +151,7 @@ def _answer_query_file(
             asked, without = write_answers(opened, found, lambda text: stream.write(text.encode()))
         print_message(plain(f"{spell_query_count(asked)} answered in {output}."))
     if without:
-        note(f"{without:,} of {spell_query_count(asked)} have no answer, and no line.")
+        print_note(f"{without:,} of {spell_query_count(asked)} have no answer, and no line.")
 
 
 def spell_query_count(count: int) -> str:

@@ -14,25 +14,25 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from stablerule.cli.interrupts import interrupt_work
-from stablerule.registry import LABORATORY_COMMANDS, load_entry_point, missing_laboratory, read_command_names
+from stablerule.registry import LABORATORY_COMMANDS, load_entry_point, make_missing_laboratory_error, read_command_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Place(NamedTuple):
+class CommandPlace(NamedTuple):
     """A command that is not imported yet: module and function, and the first line of its docstring."""
 
     where: str
     about: str
 
 
-def _place_command(where: str, about: str) -> Place:
-    return Place(f"stablerule.cli.{where}", about)
+def _place_command(where: str, about: str) -> CommandPlace:
+    return CommandPlace(f"stablerule.cli.{where}", about)
 
 
 # A name with a dot is a command of a group: "data.check" is `stablerule data check`.
-COMMANDS: dict[str, Place] = {
+COMMANDS: dict[str, CommandPlace] = {
     "learn": _place_command("learn:learn", "Train a model and save it to a folder."),
     "rules": _place_command("rules:rules", "Print rules, the best first."),
     "evaluate": _place_command(
@@ -115,7 +115,7 @@ class PluginGroup(TyperGroup):
         if args[0] not in self.commands and args[0] not in self._read_names() and not ctx.resilient_parsing:
             whole = f"{self._place}{args[0]}"
             if whole in LABORATORY_COMMANDS:
-                raise missing_laboratory(whole.replace(".", " "))
+                raise make_missing_laboratory_error(whole.replace(".", " "))
         name, command, rest = super().resolve_command(ctx, args)
         if isinstance(command, NotImported):
             command = command.load()

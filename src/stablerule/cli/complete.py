@@ -16,13 +16,20 @@ import typer
 from stablerule.cli.complete_files import (
     FORMATS,
     STEP,
-    Parts,
+    CompletionParts,
     Writer,
     check_output_names,
     find_completion_format,
     find_completion_writer,
 )
-from stablerule.cli.output import name_options_as_typed, note, plain, print_atoms, print_message, visible
+from stablerule.cli.output import (
+    name_options_as_typed,
+    plain,
+    print_atoms,
+    print_message,
+    print_note,
+    show_control_characters,
+)
 from stablerule.cli.reading import GraphOption, ModelArgument, open_model_argument
 from stablerule.errors import OptionError, spell_count
 from stablerule.io import write_beside
@@ -34,7 +41,7 @@ from stablerule.reasoning.calibration import MISSING
 from stablerule.reasoning.completing import (
     Asked,
     Completion,
-    Expected,
+    ExpectedTrue,
     NewFact,
     TrueFacts,
     keep_best_new_facts,
@@ -42,7 +49,7 @@ from stablerule.reasoning.completing import (
     name_new_facts,
 )
 from stablerule.reasoning.model_folder import NETWORK, RULES
-from stablerule.reasoning.wanted import Wanted
+from stablerule.reasoning.wanted import WantedFacts
 
 SHOWN = 5  # of the best facts
 
@@ -95,7 +102,7 @@ def complete(
 ) -> None:
     """Find the facts that the model concludes and no file has, each with its best rule and a path if it has rules."""
     with name_options_as_typed():
-        wanted = Wanted(
+        wanted = WantedFacts(
             int(top) if top is not None and re.fullmatch(r"-?\d+", top) else top,  # type: ignore[arg-type]
             per_relation,
             threshold,
@@ -110,7 +117,7 @@ def complete(
     suffix = find_completion_format(output)
     if suffix == ".nt" and not is_output_iri(base):
         raise OptionError(f"--base must be an IRI such as https://example.org/ or {BASE}, got {base!r}.")
-    parts = Parts(output)
+    parts = CompletionParts(output)
     if not parts.check_place(overwrite=overwrite, resume=resume) and resume:
         print_message(f"No {plain(str(parts.folder))}: beginning at the beginning.")
     opened = open_model_argument(model, graph)
@@ -119,7 +126,7 @@ def complete(
     with name_options_as_typed():
         completion = opened.completion(wanted, relation or None)
     if isinstance(calibration, str):
-        note(f"there is no calibration, and no probability: {calibration}.")
+        print_note(f"there is no calibration, and no probability: {calibration}.")
     with claim_output(output):
         parts.begin(_identify_completion_run(model, opened, completion), resume=resume)
         try:
@@ -138,8 +145,8 @@ def complete(
         print_message(_spell_expected_line(summary.expected, summary.size, wanted.missing))
 
 
-def _run_complete_command(completion: Completion, parts: Parts) -> None:
-    asked = {relation: completion.asked(relation) for relation in completion.relations}
+def _run_complete_command(completion: Completion, parts: CompletionParts) -> None:
+    asked = {relation: completion.choose_asked(relation) for relation in completion.relations}
     sizes = {relation: len(one.heads) for relation, one in asked.items()}
     _print_who_is_not_asked([one for one in asked.values() if one.one_valued])
     with progress_bar("completing", sum(sizes.values())) as advance:
@@ -167,10 +174,10 @@ class Summary(NamedTuple):
 
     size: int
     best: list[NewFact]
-    expected: Expected | None
+    expected: ExpectedTrue | None
 
 
-def _write_completed_facts(completion: Completion, parts: Parts, output: Path, write: Writer) -> Summary:
+def _write_completed_facts(completion: Completion, parts: CompletionParts, output: Path, write: Writer) -> Summary:
     """Put the parts together, whole or not at all."""
     most, counts, true_facts = completion.wanted.most_of_all, [], TrueFacts()
     best = completion.nothing()
@@ -209,16 +216,16 @@ def _print_who_is_not_asked(one_valued: list[Asked]) -> None:
 def _print_new_fact(fact: NewFact) -> None:
     """Print a fact and its number, and below it the rule and the path, if there are any."""
     figure = spell_score(fact.score) if fact.probability is None else spell_reason_share(fact.probability)
-    typer.echo(f"{figure:>6}  {visible(f'{fact.head}  {fact.relation}  {fact.tail}')}")
+    typer.echo(f"{figure:>6}  {show_control_characters(f'{fact.head}  {fact.relation}  {fact.tail}')}")
     if fact.rule:
         print_atoms(f"        {fact.rule}")
         print_atoms(f"        {STEP.join(fact.path)}")
 
 
-def _spell_expected_line(expected: Expected, count: int, missing: float) -> str:
+def _spell_expected_line(expected: ExpectedTrue, count: int, missing: float) -> str:
     """Say how many facts are expected to be true.
 
-    >>> print(_spell_expected_line(Expected(812.3, 780.2, 840.9, 1000), 1200, 0.1))
+    >>> print(_spell_expected_line(ExpectedTrue(812.3, 780.2, 840.9, 1000), 1200, 0.1))
     About 812 (780 to 841) of the 1,000 with a probability are expected to be true, if the graph lacks 10% of the facts.
     """
     of = f"{expected.of:,}" if expected.of == count else f"the {expected.of:,} with a probability"

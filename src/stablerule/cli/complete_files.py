@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from stablerule.cli.output import check_output_option, note
+from stablerule.cli.output import check_output_option, print_note
 from stablerule.errors import OptionError, ReadError, WriteError, spell_count
 from stablerule.io import write_beside
 from stablerule.io.atomic import SUFFIX, make_write_error
@@ -24,7 +24,7 @@ from stablerule.io.checked_folder import CheckedFolder
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
 from stablerule.io.frames import expect_damage
 from stablerule.io.iris import LITERAL, spell_output_cell, spell_output_iri
-from stablerule.io.rdf import Shortening
+from stablerule.io.rdf import IriShortening
 from stablerule.io.streams import is_stream
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ STEP = " - "  # between the entities of a path
 Writer: TypeAlias = Callable[[Iterable[pl.DataFrame], Path, Path], None]
 
 
-class Parts:
+class CompletionParts:
     """What was found so far, one Parquet file for each finished relation, in a folder beside the output."""
 
     def __init__(self, output: Path) -> None:
@@ -79,7 +79,7 @@ class Parts:
         files = CheckedFolder(self.folder, "Begin again with --overwrite.")
         kept = files.read_json(IDENTITY)
         if not isinstance(kept, dict):
-            raise files.damaged(IDENTITY, "it does not say what the run is for")
+            raise files.make_damage_error(IDENTITY, "it does not say what the run is for")
         differing = [name for name in identity if kept.get(name) != identity[name]]
         if differing:
             name = differing[0]
@@ -91,23 +91,23 @@ class Parts:
 
     def has(self, relation: int) -> bool:
         """Tell whether a relation is finished."""
-        return self._file(relation).is_file()
+        return self._name_file(relation).is_file()
 
     def add(self, relation: int, frame: pl.DataFrame) -> None:
         """Keep the facts of a relation."""
         # What a power cut takes can be found again.
-        with write_beside(self._file(relation), durable=False) as temporary:
+        with write_beside(self._name_file(relation), durable=False) as temporary:
             frame.write_parquet(temporary)
 
     def read(self, relation: int) -> pl.DataFrame:
         """Return the facts of a finished relation."""
-        files, name = CheckedFolder(self.folder, "Remove it, and go on with --resume."), self._file(relation).name
+        files, name = CheckedFolder(self.folder, "Remove it, and go on with --resume."), self._name_file(relation).name
         raw = files.read_bytes(name)
         try:
-            with expect_damage(self._file(relation)):
+            with expect_damage(self._name_file(relation)):
                 return pl.read_parquet(io.BytesIO(raw))
         except ReadError as error:
-            raise files.damaged(name, "it holds no table") from error
+            raise files.make_damage_error(name, "it holds no table") from error
 
     def remove(self) -> None:
         """Remove what we wrote, and nothing else."""
@@ -119,7 +119,7 @@ class Parts:
         with suppress(OSError):
             self.folder.rmdir()
 
-    def _file(self, relation: int) -> Path:
+    def _name_file(self, relation: int) -> Path:
         return self.folder / f"{relation:06}.parquet"
 
 
@@ -165,7 +165,7 @@ def find_completion_writer(output: Path, prefixes: Mapping[str, str], base: str)
             elif suffix == ".jsonl":
                 _write_jsonl(frames, stream)
             else:
-                _write_ntriples(frames, stream, Shortening(prefixes), base)
+                _write_ntriples(frames, stream, IriShortening(prefixes), base)
 
     return write
 
@@ -186,7 +186,7 @@ def _write_jsonl(frames: Iterable[pl.DataFrame], stream: IO[bytes]) -> None:
             stream.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
 
 
-def _write_ntriples(frames: Iterable[pl.DataFrame], stream: IO[bytes], names: Shortening, base: str) -> None:
+def _write_ntriples(frames: Iterable[pl.DataFrame], stream: IO[bytes], names: IriShortening, base: str) -> None:
     left_out = 0
     for frame in frames:
         for head, relation, tail in frame.select("head", "relation", "tail").iter_rows():
@@ -202,4 +202,6 @@ def _write_ntriples(frames: Iterable[pl.DataFrame], stream: IO[bytes], names: Sh
             )
             stream.write(f"{line} .\n".encode())
     if left_out:
-        note(f"Left out, because N-Triples can't hold it: {spell_count(left_out, 'fact')} with a literal as head.")
+        print_note(
+            f"Left out, because N-Triples can't hold it: {spell_count(left_out, 'fact')} with a literal as head."
+        )

@@ -13,11 +13,11 @@ from stablerule.cli.output import (
     check_output_option,
     console,
     make_printed_table,
-    note,
     plain,
     print_json,
     print_line,
     print_message,
+    print_note,
     print_table,
     write_json,
 )
@@ -78,10 +78,10 @@ def evaluate(
     # Without facts there is nothing to group, and the evaluator says so.
     grouping = None if groups is None or not len(asked) else read_groups_option(groups, dataset, asked, seed)
     for text in grouping.notes if grouping else ():
-        note(text)
+        print_note(text)
     found = judge(judged, dataset, split=split, graph=answer_from, groups=grouping, seed=seed)  # type: ignore[arg-type]
     if found.in_graph:
-        note(
+        print_note(
             f"{found.in_graph:,} of the {found.n // 2:,} facts asked about stand in the graph that answers "
             f"({answer_from}): their figures say little about new facts."
         )
@@ -109,7 +109,7 @@ def _check_own_split(dataset: Dataset, split: str, model: Path) -> None:
 
 def _note_other_data(model: Reasoner, dataset: Dataset) -> None:
     if model.data_.sha256 != dataset.graph.sha256:
-        note(
+        print_note(
             f"the model learned from {model.data_.name!r} ({model.data_.facts:,} facts), which is not the train of "
             f"{dataset.name!r} ({dataset.graph.n_facts:,} facts). It is asked about the latter all the same."
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablerule.cli.output import console, make_printed_table, plain, print_table
-from stablerule.errors import OptionError, closest
+from stablerule.errors import OptionError, spell_closest
 from stablerule.graph import Graph
 from stablerule.io.files import find_path_kind
 
@@ -43,7 +43,7 @@ def read_groups_option(asked: str, dataset: Dataset, facts: Triples, seed: int, 
     ways = [*BUILDERS, ARBITRARY, f"{ATTRIBUTE}RELATION"]
     raise OptionError(
         f"--groups must be {', '.join(ways)} or a file of labels, got {asked!r}, which is no file here."
-        f"{closest(asked, ways)}"
+        f"{spell_closest(asked, ways)}"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stablerule.cli.output import make_printed_table, note, plain, print_message, print_table
+from stablerule.cli.output import make_printed_table, plain, print_message, print_note, print_table
 from stablerule.cli.reading import parse_set_options, take_data_options
 from stablerule.errors import OptionError, OutputExists, WriteError
 from stablerule.graph import Dataset, Triples
@@ -112,7 +112,7 @@ def learn(
         if not goes_on:
             _remove_checkpoint_folder(_name_checkpoint_folder(output))
     for text in model.learned_.notes:  # of a file of rules: what could not be taken in
-        note(text)
+        print_note(text)
     seconds = time.perf_counter() - began
     explains = METHODS[method].explains
     what = model.rules.describe() if explains else f"A model by {method}"
@@ -147,9 +147,9 @@ def _print_learning_summary(model: Reasoner, dataset: Dataset) -> None:
             f"MRR {course.best_mrr:.3f} on valid facts after epoch {course.best_epoch}, ended by {learned.ended_by}."
         )
     elif learned.ended_by == "minutes":
-        note("the minutes were over before all was learned that would have been without them.")
+        print_note("the minutes were over before all was learned that would have been without them.")
     if learned.choice is not None and isinstance(why := model.calibration_for(dataset.graph), str):
-        note(f"there is no calibration, so new facts will have no probability: {why}.")
+        print_note(f"there is no calibration, so new facts will have no probability: {why}.")
 
 
 def _collect_named_options(method: str, max_length: int | None, seed: int, minutes: float | None) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def print_message(text: str) -> None:
 def print_atoms(line: str) -> None:
     """Print a line with rules or facts to standard output; what does not fit goes on below, further in."""
     wide = console.is_terminal or "COLUMNS" in os.environ
-    for part in wrap_atoms(visible(line), console.width) if wide else [visible(line)]:
+    for part in wrap_atoms(show_control_characters(line), console.width) if wide else [show_control_characters(line)]:
         typer.echo(part)
 
 
@@ -87,7 +87,7 @@ def _print_wrapped(screen: Console, text: str) -> None:
     screen.print(Padding(Text.from_markup(words, emoji=False), (0, 0, 0, len(text) - len(words))), highlight=False)
 
 
-def note(text: str) -> None:
+def print_note(text: str) -> None:
     """Print a remark beside the result to standard error."""
     print_message(f"Note: {plain(text)}")
 
@@ -145,7 +145,7 @@ def spell_byte_size(count: float) -> str:
 
 def plain(text: str) -> str:
     """Text that rich prints as it is: a name may look like markup, or hold what a terminal obeys."""
-    shown = visible(text)
+    shown = show_control_characters(text)
     body = shown.rstrip("\\")
     if body == shown:
         return escape(shown)
@@ -154,10 +154,10 @@ def plain(text: str) -> str:
     return f"{escape(body)}{backslashes}[none][/none]"
 
 
-def visible(text: str) -> str:
+def show_control_characters(text: str) -> str:
     r"""Show control characters instead of sending them to a terminal.
 
-    >>> print(visible("red: \x1b[31m"))
+    >>> print(show_control_characters("red: \x1b[31m"))
     red: \x1b[31m
     """
     return text.translate(CONTROLS)
@@ -185,7 +185,7 @@ class NoteFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Add a word in front, and show what a terminal would obey."""
-        return f"Note: {visible(super().format(record))}"
+        return f"Note: {show_control_characters(super().format(record))}"
 
 
 def wrap_atoms(line: str, width: int) -> list[str]:

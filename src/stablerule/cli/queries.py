@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stablerule.errors import ReadError, UnknownName, WriteError
-from stablerule.graph import inverse_of
+from stablerule.graph import invert_relation_name
 from stablerule.io.files import open_bytes
 from stablerule.io.text import read_text_lines
 from stablerule.reasoning.calibration import Calibration
@@ -48,9 +48,9 @@ class Query:
     @property
     def asked_as(self) -> tuple[str, str]:
         """What a model is asked: an entity, and a relation that leads away from it."""
-        return (self.tail, inverse_of(self.relation)) if self.asks_for_head else (self.head, self.relation)
+        return (self.tail, invert_relation_name(self.relation)) if self.asks_for_head else (self.head, self.relation)
 
-    def completed(self, answer: str) -> tuple[str, str, str]:
+    def complete_with(self, answer: str) -> tuple[str, str, str]:
         """Put an answer in its place."""
         return (answer, self.relation, self.tail) if self.asks_for_head else (self.head, self.relation, answer)
 
@@ -118,7 +118,7 @@ def write_answers(
             is_known = words.entity_id(answer.entity) in known or answer.entity == query.tail != UNKNOWN
             likely = "" if answer.probability is None or is_known else repr(answer.probability)
             cells = [str(rank), repr(answer.score), "yes" if is_known else "no", end, likely]
-            row = map(_spell_answer_cell, (*query.completed(answer.entity), *cells))
+            row = map(_spell_answer_cell, (*query.complete_with(answer.entity), *cells))
             write("\t".join([*row][: len(columns)]) + "\n")
     return asked, without
 

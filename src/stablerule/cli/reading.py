@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from stablerule.cli.output import note
+from stablerule.cli.output import print_note
 from stablerule.datasets import open_dataset
 from stablerule.datasets.catalog import CATALOG
 from stablerule.errors import InputError, OptionError
@@ -177,7 +177,7 @@ def open_model_argument(folder: Path, graph: str | None) -> ModelOnGraph:
     mark = model.data_
     found = ModelOnGraph(model, open_as_learned(mark, graph))
     if mark.sha256 != found.graph.sha256:
-        note(
+        print_note(
             f"the model learned from {mark.name!r} ({mark.facts:,} facts), which is not the train of "
             f"{found.dataset.name!r} ({found.graph.n_facts:,} facts). Its rules are used on the latter."
         )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from rich.cells import cell_len
 
-from stablerule.cli.output import break_line, console, note, print_message
-from stablerule.errors import OptionError, UnknownRelation, closest, listed, spell_count
+from stablerule.cli.output import break_line, console, print_message, print_note
+from stablerule.errors import OptionError, UnknownRelation, spell_closest, spell_count, spell_names
 from stablerule.graph import INVERSE
 from stablerule.registry import load_model
 from stablerule.rules import RuleSet, read_rules
@@ -130,7 +130,7 @@ def _print_how_to_see_more_rules(shown: RuleSet, chosen: RuleSet, asked: RuleSet
 
 def _check_relation_option(found: RuleSet, relation: str | None, model: Path) -> None:
     if relation is not None and relation not in found.relations:
-        near = closest(relation, found.relations) or listed(found.relations, begin="It has rules for")
+        near = spell_closest(relation, found.relations) or spell_names(found.relations, begin="It has rules for")
         raise UnknownRelation(f"No rules for {relation!r} in {model}.{near}")
 
 
@@ -143,7 +143,7 @@ def _choose_sort_option(found: RuleSet, asked: str | None) -> str:
         )
     chosen = asked or next(iter(present), GAIN)
     if asked is None and chosen != GAIN:
-        note(f"these rules have no base rate, which gain is measured against; they are sorted by {chosen}.")
+        print_note(f"these rules have no base rate, which gain is measured against; they are sorted by {chosen}.")
     return chosen
 
 
@@ -173,14 +173,14 @@ def _print_rules_in_format(found: RuleSet, name: str) -> None:
     notes = FORMATS[name].write(found, buffer)
     typer.echo(buffer.getvalue().decode(), nl=False)
     for text in notes:
-        note(text)
+        print_note(text)
 
 
 def _open_rules_argument(path: Path) -> RuleSet:
     if path.is_file():
         found, notes = read_rules(path)
         for text in notes:
-            note(text)
+            print_note(text)
         return found
     return load_model(path).rules
 
@@ -201,8 +201,8 @@ def print_rules_table(rules: RuleSet, by: str) -> None:
         typer.echo(_join_printed_cells([*cells, first], widths))
         for line in more:
             typer.echo(" " * (sum(widths) + 2 * len(widths)) + line)
-    for text in print_note_on_numbers(rules):
-        note(text)
+    for text in explain_rule_numbers(rules):
+        print_note(text)
 
 
 def _join_printed_cells(cells: list[str], widths: list[int]) -> str:
@@ -210,7 +210,7 @@ def _join_printed_cells(cells: list[str], widths: list[int]) -> str:
     return "  ".join([*(cell.rjust(width) for cell, width in zip(numbers, widths, strict=True)), text])
 
 
-def print_note_on_numbers(rules: RuleSet) -> Iterator[str]:
+def explain_rule_numbers(rules: RuleSet) -> Iterator[str]:
     """Say what ~ means, and why a confidence can be low though the rule is right."""
     if any(one.is_estimate for one in rules):
         yield "~ is an estimate from some entities X; --format json has its 95% interval."

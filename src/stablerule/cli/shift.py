@@ -12,10 +12,10 @@ from stablerule.cli.output import (
     check_output_option,
     console,
     make_printed_table,
-    note,
     plain,
     print_json,
     print_line,
+    print_note,
     print_table,
     write_json,
 )
@@ -102,7 +102,7 @@ def shift(
     failed = [condition for condition in conditions if condition.holds(report.figures)]
     for condition in failed:
         value = report.figures[condition.name]
-        note(f"{condition} holds: it is {'not to be told' if value is None else f'{value:.3f}'}.")
+        print_note(f"{condition} holds: it is {'not to be told' if value is None else f'{value:.3f}'}.")
     if failed:
         raise typer.Exit(1)
 
@@ -123,7 +123,7 @@ def _read_reference_option(opened: ModelOnGraph, asked: str | None) -> tuple[str
         facts = opened.dataset.split(name)
         if len(facts):
             if name == "valid":
-                note("valid also chose how the model answers, so that its figures are a little too good.")
+                print_note("valid also chose how the model answers, so that its figures are a little too good.")
             return name, QuerySet.from_facts(facts.distinct(), opened.graph.n_relations)
     where = asked or "test or valid"
     raise InputError(f"Dataset {opened.dataset.name!r} has no facts in {where} to compare with.")

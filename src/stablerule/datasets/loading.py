@@ -19,9 +19,9 @@ from typing import IO, TYPE_CHECKING, Any
 from platformdirs import user_cache_path
 
 from stablerule.datasets.catalog import CATALOG, Counts
-from stablerule.errors import FetchError, InputError, ReadError, UnknownDataset, WriteError, closest
+from stablerule.errors import FetchError, InputError, ReadError, UnknownDataset, WriteError, spell_closest
 from stablerule.graph import SPLITS, Dataset
-from stablerule.io import folder_beside, read_dataset
+from stablerule.io import read_dataset, write_folder_beside
 from stablerule.io.files import find_path_kind
 from stablerule.io.reading import read_streams
 from stablerule.progress import progress_bar
@@ -76,7 +76,7 @@ def find_catalog_entry(name: str) -> Entry:
     entry = CATALOG.get(name.lower())
     if entry is None:
         raise UnknownDataset(
-            f"{name!r} is neither a path nor a known dataset.{closest(name.lower(), CATALOG)} "
+            f"{name!r} is neither a path nor a known dataset.{spell_closest(name.lower(), CATALOG)} "
             "`stablerule data list` shows them all."
         )
     return entry
@@ -136,7 +136,7 @@ def _download_dataset(entry: Entry) -> Dataset:
     target = find_dataset_cache() / entry.name
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with folder_beside(target) as temporary:
+        with write_folder_beside(target) as temporary:
             for split, names in entry.files.items():
                 for name in names:
                     download_file(f"{entry.address}/{name}", temporary / f"{split}.txt")
@@ -216,7 +216,7 @@ def download_file(address: str, path: Path, *, pause: float = 1.0) -> None:
                     raise FetchError(f"{address}: the server answered {error.code} {error.reason}.") from error
             except (OSError, http.client.HTTPException) as error:
                 if attempt == TRIES:
-                    raise FetchError(f"{address}: {_word_broken_connection(error)}.") from error
+                    raise FetchError(f"{address}: {_describe_broken_connection(error)}.") from error
             else:
                 return
         time.sleep(pause * attempt)
@@ -249,7 +249,7 @@ def _write_download_chunk(chunk: bytes, out: IO[bytes], address: str) -> None:
         raise FetchError(f"{address}: can't be kept: {error.strerror or error}.") from error
 
 
-def _word_broken_connection(error: Exception) -> str:
+def _describe_broken_connection(error: Exception) -> str:
     if isinstance(error, http.client.IncompleteRead):
         return f"the transfer broke off, {error.expected:,} bytes are missing"
     return f"no connection ({getattr(error, 'reason', None) or error})"

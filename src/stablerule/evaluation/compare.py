@@ -82,8 +82,8 @@ def compare(
             f"{b.options['split']} with {b.n:,}. Evaluate both models on the same split."
         )
     gains = compute_metrics(a.ranks.form(ties))[first] - compute_metrics(b.ranks.form(ties))[second]
-    means = resampling.means(gains)
-    columns = gains.mean(0), *resampling.interval(means), means.std(0, ddof=1)
+    means = resampling.draw_means(gains)
+    columns = gains.mean(0), *resampling.compute_interval(means), means.std(0, ddof=1)
     rows = (Difference(*map(float, row)) for row in zip(*columns, strict=True))
     return Comparison(a.n, ties, resampling, dict(zip(METRICS, rows, strict=True)))
 

@@ -86,16 +86,16 @@ class Evaluation:
     def by_direction(self, ties: Ties = "realistic") -> dict[str, Figures]:
         """Figures where the tail is asked for, (h, r, ?), and where the head is, (?, r, t)."""
         is_inverse = self.queries.relations >= len(self.vocabulary.relations)
-        return self._figures_by_kind(is_inverse.astype(np.int64), DIRECTIONS, ties)
+        return self._average_by_kind(is_inverse.astype(np.int64), DIRECTIONS, ties)
 
     def by_relation(self, ties: Ties = "realistic") -> dict[str, Figures]:
         """Figures for each relation, both directions together."""
         names = list(self.vocabulary.relations)
-        return self._figures_by_kind(self.queries.relations % len(names), names, ties)
+        return self._average_by_kind(self.queries.relations % len(names), names, ties)
 
     def by_degree(self, ties: Ties = "realistic") -> dict[str, Figures]:
         """Figures by the number of facts at the query's entity in the graph that answers."""
-        return self._figures_by_kind(np.searchsorted(DEGREES, self.degrees), DEGREE_NAMES, ties)
+        return self._average_by_kind(np.searchsorted(DEGREES, self.degrees), DEGREE_NAMES, ties)
 
     def by_group(self, ties: Ties = "realistic") -> GroupFigures | None:
         """Figures for each group and over groups; None where there are no groups."""
@@ -106,14 +106,14 @@ class Evaluation:
         kinds = np.array([places[name] for name in self.groups], np.int64)
         facts = self.n // 2  # the second half asks for the heads of the same facts
         return GroupFigures(
-            self._figures_by_kind(kinds, names, ties),
+            self._average_by_kind(kinds, names, ties),
             measure_group_intervals(names, values, kinds, self.resampling),
             measure_chance_spread((values[:facts] + values[facts:]) / 2, kinds[:facts], self.resampling.seed),
         )
 
     def intervals(self, ties: Ties = "realistic") -> dict[str, tuple[float, float]]:
         """Bootstrap interval of each metric, over queries."""
-        low, high = self.resampling.interval(self.resampling.means(self._compute_metrics(ties)))
+        low, high = self.resampling.compute_interval(self.resampling.draw_means(self._compute_metrics(ties)))
         return {metric: (float(a), float(b)) for metric, a, b in zip(METRICS, low, high, strict=True)}
 
     def to_json(self, ties: Ties = "realistic") -> dict[str, Any]:
@@ -162,7 +162,7 @@ class Evaluation:
     def _compute_metrics(self, ties: Ties) -> NDArray[np.float64]:
         return compute_metrics(self.ranks.form(ties))
 
-    def _figures_by_kind(self, kinds: NDArray[np.integer[Any]], names: Sequence[str], ties: Ties) -> dict[str, Figures]:
+    def _average_by_kind(self, kinds: NDArray[np.integer[Any]], names: Sequence[str], ties: Ties) -> dict[str, Figures]:
         return average_metrics_by_kind(kinds, names, self._compute_metrics(ties), self.ranks.covered)
 
     def __repr__(self) -> str:

@@ -126,7 +126,7 @@ def measure_group_intervals(
     """Bootstrap interval of each metric in each group. values: (n, 4), of each query; groups: (n,), places in names."""
     found = {}
     for place, name in enumerate(names):
-        low, high = resampling.interval(resampling.means(values[groups == place]))
+        low, high = resampling.compute_interval(resampling.draw_means(values[groups == place]))
         found[name] = {
             metric: (float(a), float(b)) for metric, a, b in zip(METRICS, low.tolist(), high.tolist(), strict=True)
         }

@@ -94,7 +94,7 @@ class Resampling:
         if not isinstance(self.confidence, int | float) or not 0 < self.confidence < 1:
             raise OptionError(f"Argument 'confidence' must be between 0 and 1, got {self.confidence!r}.")
 
-    def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def draw_means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Means of resampled queries: values (n, m) -> (resamples, m). The same seed gives the same means."""
         rng, n = np.random.default_rng(self.seed), len(values)
         counts = np.empty((min(self.resamples, max(1, DRAWN_AT_ONCE // n)), n))
@@ -107,7 +107,7 @@ class Resampling:
             found[begin : begin + len(block)] = block @ values / n
         return found
 
-    def interval(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    def compute_interval(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return low and high for each column, (2, m): the middle `confidence` of the resampled means."""
         tail = (1 - self.confidence) / 2
         bounds: NDArray[np.float64] = np.quantile(means, [tail, 1 - tail], axis=0)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stablerule.graph.behaviour import Behaviour
     from stablerule.reasoning import Reasoner
     from stablerule.reasoning.completing import Completion
-    from stablerule.reasoning.wanted import Wanted
+    from stablerule.reasoning.wanted import WantedFacts
     from stablerule.rules import ScoredRule
 
 K = TypeVar("K")
@@ -48,7 +48,7 @@ class Explored:
         self.index = GraphIndex(opened.graph)
         self._without: Recent[tuple[str, ...], ModelOnGraph] = Recent()
         self._remembered: Recent[str, Any] = Recent()
-        self._completions: Recent[tuple[Wanted, str], Completion] = Recent()
+        self._completions: Recent[tuple[WantedFacts, str], Completion] = Recent()
 
     @classmethod
     def from_folder(cls, opened: ModelOnGraph, folder: Path) -> Explored:
@@ -98,7 +98,7 @@ class Explored:
         """Which relations are one-valued."""
         return find_behaviour(self.graph)
 
-    def completion(self, wanted: Wanted, relation: str) -> Completion:
+    def completion(self, wanted: WantedFacts, relation: str) -> Completion:
         """Make ready what finds the new facts of a relation; the last few are kept ready."""
         return self._completions.get((wanted, relation), lambda: self.opened.completion(wanted, [relation]))
 

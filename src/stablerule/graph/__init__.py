@@ -6,7 +6,7 @@ from stablerule.graph.graph import Adjacency, Graph, Stepped
 from stablerule.graph.names import Names
 from stablerule.graph.splitting import split_triples
 from stablerule.graph.triples import Triples
-from stablerule.graph.vocabulary import INVERSE, Interner, Vocabulary, inverse_of
+from stablerule.graph.vocabulary import INVERSE, Interner, Vocabulary, invert_relation_name
 
 __all__ = [
     "INVERSE",
@@ -21,6 +21,6 @@ __all__ = [
     "Triples",
     "Vocabulary",
     "check",
-    "inverse_of",
+    "invert_relation_name",
     "split_triples",
 ]

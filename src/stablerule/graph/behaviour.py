@@ -80,15 +80,15 @@ def find_behaviour(graph: Graph) -> Behaviour:
     turned = graph.contains(Triples(read_only(np.ascontiguousarray(facts.rows[:, ::-1]))))
     both = np.bincount(facts.relations[turned], minlength=size)
     return Behaviour(
-        one_valued=read_only(bound_share(with_one, heads) >= ONE_VALUED),
-        symmetric=read_only(bound_share(both, np.bincount(facts.relations, minlength=size)) >= SYMMETRIC),
+        one_valued=read_only(bound_behaviour_share(with_one, heads) >= ONE_VALUED),
+        symmetric=read_only(bound_behaviour_share(both, np.bincount(facts.relations, minlength=size)) >= SYMMETRIC),
     )
 
 
-def bound_share(hits: NDArray[np.int64], trials: NDArray[np.int64], z: float = Z) -> NDArray[np.float64]:
+def bound_behaviour_share(hits: NDArray[np.int64], trials: NDArray[np.int64], z: float = Z) -> NDArray[np.float64]:
     """Return the lower bounds of Wilson's intervals of the shares hits / trials, 0 without trials.
 
-    >>> bound_share(np.array([73, 72, 0]), np.array([73, 72, 0])).round(4)
+    >>> bound_behaviour_share(np.array([73, 72, 0]), np.array([73, 72, 0])).round(4)
     array([0.95  , 0.9493, 0.    ])
     """
     n = np.maximum(trials, 1)
@@ -117,7 +117,7 @@ class EntityKinds:
     def _find_alike(self, relation: int) -> NDArray[np.bool_]:
         """Return (E,): whether each entity looks like a head of a relation or inverse by what else it has."""
         heads = np.unique(self.graph.facts(relation)[0])
-        likeness = self._likeness(relation)
+        likeness = self._measure_likeness(relation)
         if not len(heads):
             return np.zeros(len(likeness), bool)
         least = np.partition(likeness[heads], int(MISSED * len(heads)))[int(MISSED * len(heads))]
@@ -133,7 +133,7 @@ class EntityKinds:
         new[1:] = (np.diff(entities) != 0) | (np.diff(relations) != 0)
         return entities[new], relations[new]
 
-    def _likeness(self, relation: int) -> NDArray[np.float64]:
+    def _measure_likeness(self, relation: int) -> NDArray[np.float64]:
         """Return for each entity (E,) how much it looks like a head of a relation or inverse, 0 to 1."""
         entities, relations = self._pairs
         size, found = 2 * self.graph.n_relations, np.zeros(self.graph.n_entities)

@@ -117,7 +117,7 @@ class Dataset:
     @cached_property
     def sha256(self) -> str:
         """A hash of the facts by name and split, whatever their order, repetition and file format."""
-        digest = self.vocabulary.digest()
+        digest = self.vocabulary.compute_digest()
         for part in self.splits.values():
             facts = part.rows[sort_distinct_triples(part.relations, part.heads, part.tails).first]
             digest.update(np.int64(len(facts)).astype("<i8").tobytes())

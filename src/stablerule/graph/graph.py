@@ -15,7 +15,7 @@ import numpy as np
 
 from stablerule.errors import InputError
 from stablerule.graph.behaviour import EntityKinds
-from stablerule.graph.triples import Ids, Offsets, Packing, Triples, read_only, sort_triples
+from stablerule.graph.triples import Ids, Offsets, TriplePacking, Triples, read_only, sort_triples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -210,7 +210,7 @@ class Graph:
     @cached_property
     def sha256(self) -> str:
         """A hash of the facts by name, whatever their order: what a model says it learned from."""
-        digest = self.vocabulary.digest()
+        digest = self.vocabulary.compute_digest()
         for array in (self.fact_offsets.astype("<i8"), self.fact_heads.astype("<i4"), self.fact_tails.astype("<i4")):
             digest.update(array.tobytes())
         return digest.hexdigest()
@@ -219,7 +219,7 @@ class Graph:
         """Tell which of these triples are facts of the graph; (h, ~r, t) is one where (t, r, h) is."""
         _check_triple_ids(triples, self.n_entities, 2 * self.n_relations)
         ours, theirs = self.triples, _turn_inverse_triples(triples, self.n_relations)
-        packing = Packing.of(self.n_relations, self.n_entities, self.n_entities)
+        packing = TriplePacking.of(self.n_relations, self.n_entities, self.n_entities)
         if not packing.fits:
             known = {tuple(row) for row in ours.rows.tolist()}
             return np.fromiter((tuple(row) in known for row in theirs.rows.tolist()), bool, len(theirs))

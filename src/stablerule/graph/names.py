@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from stablerule.errors import closest
+from stablerule.errors import spell_closest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +79,7 @@ class Names:
         table = self._table
         if len(table) > MOST_CANDIDATES:
             table = self._share_most_trigrams(name)
-        return closest(name, table)
+        return spell_closest(name, table)
 
     def _share_most_trigrams(self, name: str) -> pl.Series:
         folded = name.casefold()

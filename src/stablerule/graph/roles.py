@@ -27,7 +27,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Unrelated:
+class UnrelatedRoles:
     """Entities with roles of several kinds, those of the most first, and what is known of the roles.
 
     of_role: (2R,) the kind of each role, -1 for one with few entities; the head of relation r is role r, its tail
@@ -56,7 +56,7 @@ class Unrelated:
         return f"{words.entity_name(entity)} is {', '.join(told[:SHOWN])}{more}"
 
 
-def find_unrelated_roles(graph: Graph) -> Unrelated:
+def find_unrelated_roles(graph: Graph) -> UnrelatedRoles:
     """Find the kinds of roles, and the entities that have roles of more than one."""
     from scipy import sparse  # noqa: PLC0415  # takes a moment to import
 
@@ -83,7 +83,7 @@ def find_unrelated_roles(graph: Graph) -> Unrelated:
     several = np.flatnonzero(counts > 0)
     of_role = np.full(2 * relations, -1, np.int64)
     of_role[common] = kinds
-    return Unrelated(several[np.argsort(-counts[several], kind="stable")].astype(np.int32), of_role, has_role)
+    return UnrelatedRoles(several[np.argsort(-counts[several], kind="stable")].astype(np.int32), of_role, has_role)
 
 
 def _merge_kinds_of_entities(has_kind: Any) -> NDArray[np.int64]:

@@ -43,7 +43,7 @@ class Triples:
             given = np.empty((0, 3), np.int32)  # what np.array([]) of no rows gives
         if given.ndim != 2 or given.shape[1] != 3:
             raise InputError(f"Triples must be an array of shape (n, 3): head, relation, tail; got {given.shape}.")
-        rows = _own_triple_array(given, _convert_triple_ids(given, "Triples"))
+        rows = _copy_triple_array(given, _convert_triple_ids(given, "Triples"))
         object.__setattr__(self, "rows", rows)
         for name, convert in (
             ("weight", _convert_fact_weights),
@@ -55,7 +55,7 @@ class Triples:
             column = np.asarray(getattr(self, name))
             if column.shape != (len(rows),):
                 raise InputError(f"Column {name!r} must have one value per triple ({len(rows):,}), got {column.shape}.")
-            object.__setattr__(self, name, _own_triple_array(column, convert(column, f"Column {name!r}")))
+            object.__setattr__(self, name, _copy_triple_array(column, convert(column, f"Column {name!r}")))
 
     @classmethod
     def empty(cls) -> Triples:
@@ -117,7 +117,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _own_triple_array(given: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:
+def _copy_triple_array(given: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:
     """Return a contiguous read-only array that its former owner can't change behind our back."""
     array = np.ascontiguousarray(wanted)
     if array.flags.writeable and np.may_share_memory(array, given):
@@ -154,13 +154,13 @@ def _compare_triple_columns(a: NDArray[Any] | None, b: NDArray[Any] | None) -> b
 
 
 @dataclass(frozen=True)
-class Packing:
+class TriplePacking:
     """How many bits each of three columns takes; `fits` is False where 63 are not enough."""
 
     bits: tuple[int, int, int]
 
     @classmethod
-    def of(cls, *sizes: int) -> Packing:
+    def of(cls, *sizes: int) -> TriplePacking:
         """Make room for ids below these three sizes."""
         a, b, c = (max(1, int(size - 1).bit_length()) for size in sizes)
         return cls((a, b, c))
@@ -190,7 +190,7 @@ class Packing:
 
 
 @dataclass(frozen=True)
-class Sorted:
+class SortedTriples:
     """The order of rows: `order` sorts them (stable), `new` marks the first of each run of equals."""
 
     order: NDArray[np.int64]
@@ -202,9 +202,9 @@ class Sorted:
         return self.order[self.new]
 
 
-def sort_distinct_triples(a: Column, b: Column, c: Column) -> Sorted:
+def sort_distinct_triples(a: Column, b: Column, c: Column) -> SortedTriples:
     """Order rows by (a, b, c) and tell where a new one begins."""
-    packing = Packing.of(*(int(col.max(initial=0)) + 1 for col in (a, b, c)))
+    packing = TriplePacking.of(*(int(col.max(initial=0)) + 1 for col in (a, b, c)))
     if packing.fits:
         keys = packing.pack(a, b, c)
         order = np.argsort(keys, kind="stable")
@@ -215,7 +215,7 @@ def sort_distinct_triples(a: Column, b: Column, c: Column) -> Sorted:
         changed = np.zeros(max(len(order) - 1, 0), bool)
         for column in (a, b, c):
             changed |= column[order][1:] != column[order][:-1]
-    return Sorted(order, np.concatenate([np.ones(min(len(order), 1), bool), changed]))
+    return SortedTriples(order, np.concatenate([np.ones(min(len(order), 1), bool), changed]))
 
 
 def sort_triples(
@@ -227,7 +227,7 @@ def sort_triples(
     >>> [column.tolist() for column in sort_triples(*columns, (2, 7, 3), distinct=True)]
     [[0, 1], [6, 5], [2, 2]]
     """
-    packing = Packing.of(*sizes)
+    packing = TriplePacking.of(*sizes)
     if not packing.fits:
         found = sort_distinct_triples(a, b, c)
         order = found.first if distinct else found.order

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from stablerule.errors import InputError, UnknownEntity, UnknownRelation, listed
+from stablerule.errors import InputError, UnknownEntity, UnknownRelation, spell_names
 from stablerule.graph.names import Names
 from stablerule.graph.triples import Triples, read_only
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 INVERSE = "~"
 
 
-def inverse_of(relation: str) -> str:
+def invert_relation_name(relation: str) -> str:
     """Spell the inverse by name.
 
-    >>> inverse_of("capital_of"), inverse_of("~capital_of")
+    >>> invert_relation_name("capital_of"), invert_relation_name("~capital_of")
     ('~capital_of', 'capital_of')
     """
     return relation.removeprefix(INVERSE) if relation.startswith(INVERSE) else INVERSE + relation
@@ -64,7 +64,7 @@ class Vocabulary:
         """Return the id of an entity; an unknown one is an error that says the closest names."""
         found = self.entities.id_of(_check_vocabulary_name(name, "an entity"))
         if found is None:
-            some = listed(self.entities.table.head(3), begin="Some are")
+            some = spell_names(self.entities.table.head(3), begin="Some are")
             near = self.entities.closest(name) or f"{some} Python lists all: list(dataset.vocabulary.entities)."
             raise UnknownEntity(f"No entity {name!r} among {len(self.entities):,} entities.{near}")
         return found
@@ -74,7 +74,7 @@ class Vocabulary:
         plain = _check_vocabulary_name(name, "a relation").removeprefix(INVERSE)
         found = self.relations.id_of(plain)
         if found is None:
-            near = self.relations.closest(plain) or listed(self.relations)
+            near = self.relations.closest(plain) or spell_names(self.relations)
             raise UnknownRelation(f"No relation {plain!r} among {len(self.relations):,} relations.{near}")
         return found if plain == name else found + len(self.relations)
 
@@ -139,7 +139,7 @@ class Vocabulary:
                 look_up(frame[column][int((ids < 0).argmax())])
         return Triples(read_only(np.stack([heads, relations, tails], axis=1)))
 
-    def digest(self) -> hashlib._Hash:
+    def compute_digest(self) -> hashlib._Hash:
         """Begin a hash with the names of entities and relations."""
         digest = hashlib.sha256()
         for names in (self.entities, self.relations):

@@ -45,7 +45,7 @@ def write_beside(path: Path, *, durable: bool = True) -> Iterator[Path]:
     ever replaced, and its rights are kept: links are followed, and what names a device or a pipe is written through.
     durable: wait for the disk, so that a power cut takes nothing; without it, for files that can be made again.
     """
-    with word_write_errors(path):
+    with reword_write_errors(path):
         if is_stream(path):
             with spool_stream(path) as temporary:
                 yield temporary
@@ -106,7 +106,7 @@ def flush_to_disk(path: Path) -> None:
 
 
 @contextmanager
-def word_write_errors(path: Path) -> Iterator[None]:
+def reword_write_errors(path: Path) -> Iterator[None]:
     """Turn what the system says in the block into an error of ours about `path`."""
     try:
         yield

@@ -71,14 +71,14 @@ class CheckedFolder:
         try:
             return parse_json(raw, self.path / name)
         except ReadError as error:
-            raise self.damaged(name, error.problem) from error
+            raise self.make_damage_error(name, error.problem) from error
 
     def make_record(self, kind: type[T], value: Any, name: str) -> T:
         """Make a value of a dataclass from what a JSON file holds; the error names the file and the field."""
         try:
             return make_record(kind, value, self.path / name)
         except ReadError as error:
-            raise self.damaged(name, error.problem) from error
+            raise self.make_damage_error(name, error.problem) from error
 
     def map_array(self, name: str, kind: type[np.generic], shape: tuple[int, ...]) -> NDArray[Any]:
         """Map the array of an .npy file into memory; one of another type or shape is damaged.
@@ -93,14 +93,14 @@ class CheckedFolder:
             expected = str({"descr": dtype.str, "fortran_order": False, "shape": shape}).replace("}", ", }")
             size = len(begin) + length + dtype.itemsize * int(np.prod(shape, dtype=np.int64))
             if not begin.startswith(NPY_MAGIC) or header != expected:
-                raise self.damaged(name, f"no array of {_spell_shape(shape)} values of type {dtype.name}")
+                raise self.make_damage_error(name, f"no array of {_spell_shape(shape)} values of type {dtype.name}")
             if os.fstat(stream.fileno()).st_size != size:
-                raise self.damaged(name, f"not as long as {_spell_shape(shape)} values need")
+                raise self.make_damage_error(name, f"not as long as {_spell_shape(shape)} values need")
             array = np.memmap(stream, dtype, mode="r", offset=len(begin) + length, shape=shape)
             self._compare(name, np.memmap(stream, np.uint8, mode="r"))
         return np.asarray(array)
 
-    def damaged(self, name: str, problem: str) -> ReadError:
+    def make_damage_error(self, name: str, problem: str) -> ReadError:
         """Make the error for a file that is not as it was written."""
         return ReadError(f"damaged ({problem.rstrip('.')}). {self.cure}", path=self.path / name)
 
@@ -110,26 +110,28 @@ class CheckedFolder:
         try:
             handle = os.open(path, SAFELY)
         except FileNotFoundError as error:
-            raise self.damaged(name, "it is missing") from error
+            raise self.make_damage_error(name, "it is missing") from error
         except (OSError, ValueError) as error:
-            raise self._special(name, "a link") if path.is_symlink() else make_read_error(path, error) from error
+            raise (
+                self._make_special_file_error(name, "a link") if path.is_symlink() else make_read_error(path, error)
+            ) from error
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            raise self._special(name, "no regular file")
+            raise self._make_special_file_error(name, "no regular file")
         try:
             with os.fdopen(handle, "rb") as stream:
                 yield stream
         except OSError as error:
             raise make_read_error(path, error) from error
 
-    def _special(self, name: str, what: str) -> ReadError:
+    def _make_special_file_error(self, name: str, what: str) -> ReadError:
         problem = f"is {what}, and only regular files are read here. Put a copy in its place."
         return ReadError(problem, path=self.path / name)
 
     def _compare(self, name: str, raw: bytes | NDArray[np.uint8]) -> None:
         wanted = self.checksums.get(name)
-        if wanted is not None and _checksum(raw) != wanted:
-            raise self.damaged(name, "its checksum is another than when it was written")
+        if wanted is not None and _compute_checksum(raw) != wanted:
+            raise self.make_damage_error(name, "its checksum is another than when it was written")
 
 
 def sum_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
@@ -145,7 +147,7 @@ def _sum_checked_file(path: Path) -> str:
     return f"{found:08x}"
 
 
-def _checksum(raw: bytes | NDArray[np.uint8]) -> str:
+def _compute_checksum(raw: bytes | NDArray[np.uint8]) -> str:
     """Return the CRC-32, which takes a tenth of a second for 400 MB; SHA-256 takes four times as long."""
     return f"{zlib.crc32(raw):08x}"  # type: ignore[arg-type]  # an array is as good as bytes
 
@@ -154,16 +156,16 @@ def _spell_shape(shape: tuple[int, ...]) -> str:
     return " x ".join(f"{n:,}" for n in shape)
 
 
-class _Wrong(Exception):
+class _WrongJson(Exception):
     """A value that does not have its declared type; `field` leads there from the top."""
 
     def __init__(self, problem: str, field: str = "") -> None:
         super().__init__(problem)
         self.problem, self.field = problem, field
 
-    def within(self, part: str) -> _Wrong:
+    def within(self, part: str) -> _WrongJson:
         joined = part if not self.field else f"{part}{'' if self.field.startswith('[') else '.'}{self.field}"
-        return _Wrong(self.problem, joined)
+        return _WrongJson(self.problem, joined)
 
 
 def parse_json(raw: bytes, path: Path) -> Any:
@@ -196,7 +198,7 @@ def make_record(kind: type[T], value: Any, path: Path) -> T:
     """
     try:
         made: T = _read_checked_bytes(kind, value)
-    except _Wrong as wrong:
+    except _WrongJson as wrong:
         where = f"field {wrong.field!r}" if wrong.field else "it"
         raise ReadError(f"{where} {wrong.problem}.", path=path) from wrong
     return made
@@ -243,7 +245,7 @@ def _check_json_type(kind: type[list[Any] | dict[str, Any]], value: Any) -> Any:
 def _read_json_part(kind: Any, value: Any, part: str) -> Any:
     try:
         return _read_checked_bytes(kind, value)
-    except _Wrong as wrong:
+    except _WrongJson as wrong:
         raise wrong.within(part) from wrong
 
 
@@ -271,11 +273,11 @@ def _read_json_union(kinds: tuple[Any, ...], value: Any) -> Any:
     if isinstance(value, dict) and records:
         fitting = [kind for kind in records if _list_needed_json_fields(kind) <= set(value)]
         return _read_checked_bytes((fitting or records)[0], value)
-    wrong: _Wrong | None = None
+    wrong: _WrongJson | None = None
     for kind in kinds:
         try:
             return _read_checked_bytes(kind, value)
-        except _Wrong as error:
+        except _WrongJson as error:
             wrong = error if wrong is None or error.field else wrong
     assert wrong is not None  # noqa: S101  # a union has members
     raise wrong
@@ -284,13 +286,13 @@ def _read_json_union(kinds: tuple[Any, ...], value: Any) -> Any:
 def _read_json_dataclass(kind: Any, value: Any) -> Any:
     missing = sorted(_list_needed_json_fields(kind) - set(_check_json_type(dict, value)))
     if missing:
-        raise _Wrong("is missing", missing[0])
+        raise _WrongJson("is missing", missing[0])
     hints = _list_json_fields(kind)
     given = {f.name: _read_json_part(hints[f.name], value[f.name], f.name) for f in fields(kind) if f.name in value}
     try:
         return kind(**given)
     except InputError as error:
-        raise _Wrong(f"makes no sense: {str(error).rstrip('.')}") from error
+        raise _WrongJson(f"makes no sense: {str(error).rstrip('.')}") from error
 
 
 @cache
@@ -305,7 +307,7 @@ def _list_needed_json_fields(kind: Any) -> set[str]:
 def _check_plain_json(value: Any, depth: int = 0) -> Any:
     """Return a value whose types nobody declares; it must not be nested so deep that others stumble over it."""
     if depth > DEEPEST:
-        raise _Wrong("is nested too deep")
+        raise _WrongJson("is nested too deep")
     match value:
         case dict():
             for name, one in value.items():
@@ -327,6 +329,6 @@ def _is_unicode_json(text: str) -> bool:
     return True
 
 
-def _name_expected_json(what: str, value: Any) -> _Wrong:
+def _name_expected_json(what: str, value: Any) -> _WrongJson:
     found = TYPES.get(type(value)) or json.dumps(value)
-    return _Wrong(f"must be {what}, found {found[:SHOWN]}{'...' if len(found) > SHOWN else ''}")
+    return _WrongJson(f"must be {what}, found {found[:SHOWN]}{'...' if len(found) > SHOWN else ''}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
-from stablerule.errors import ReadError, closest
+from stablerule.errors import ReadError, spell_closest
 from stablerule.io.options import EXTRA, TRIPLE, ReadOptions, spell_read_option
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ ENOUGH_ROWS = 20  # beside a first line whose words say nothing
 
 
 @dataclass(frozen=True)
-class Place:
+class RowPlace:
     """Finds a row of a frame in what was read: a line of text, a row of a frame or list, or only the file.
 
-    >>> str(Place("facts.tsv", lines=[3, 5]).error("expected a tail", 1))
+    >>> str(RowPlace("facts.tsv", lines=[3, 5]).make_error("expected a tail", 1))
     'facts.tsv, line 5: expected a tail.'
-    >>> str(Place("polars frame", first_row=0).error("expected a tail", 1))
+    >>> str(RowPlace("polars frame", first_row=0).make_error("expected a tail", 1))
     'polars frame: expected a tail (row 1).'
     """
 
@@ -65,7 +65,7 @@ class Place:
     first_line: int | None = None
     first_row: int | None = None
 
-    def error(self, problem: str, row: int) -> ReadError:
+    def make_error(self, problem: str, row: int) -> ReadError:
         """Word an error about one row."""
         if self.lines is not None:
             return ReadError(f"{problem}.", path=self.path, line=self.lines[row])
@@ -74,7 +74,7 @@ class Place:
         where = "" if self.first_row is None else f" (row {self.first_row + row:,})"
         return ReadError(f"{problem}{where}.", path=self.path)
 
-    def name(self, row: int) -> str:
+    def name_row(self, row: int) -> str:
         """Say the line or the row, for a message that names two of them."""
         if self.lines is not None or self.first_line is not None:
             return f"line {(self.lines[row] if self.lines is not None else (self.first_line or 0) + row):,}"
@@ -86,7 +86,7 @@ class Part:
     """Some rows as a frame of names, and where they stand."""
 
     frame: pl.DataFrame
-    place: Place
+    place: RowPlace
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,8 @@ def _find_named_columns(
     for role, column in wanted.items():
         if column not in first:
             raise ReadError(
-                f"no column {column!r} in the header ({', '.join(map(repr, first))}).{closest(str(column), first)}",
+                f"no column {column!r} in the header ({', '.join(map(repr, first))})."
+                f"{spell_closest(str(column), first)}",
                 path=path,
                 line=line,
             )
@@ -173,14 +174,14 @@ def _describe_wrong_width(first: Sequence[str], options: ReadOptions) -> str:
     return f"{found}: {' | '.join(first)[:80]!r}."
 
 
-def type_optional_columns(frame: pl.DataFrame, place: Place) -> pl.DataFrame:
+def type_optional_columns(frame: pl.DataFrame, place: RowPlace) -> pl.DataFrame:
     """Give weight and time their types; a value that is none is an error that says where it stands."""
     if "weight" in frame.columns:
         weight = _parse_weight_column(frame["weight"])
         bad = weight.is_null() | ~weight.is_finite().fill_null(value=False) | (weight < 0).fill_null(value=True)
         if bad.any():
             row = int(bad.arg_true()[0])
-            raise place.error(
+            raise place.make_error(
                 f"expected a number of at least 0 as weight, found {_show_column_cell(frame['weight'], row)}", row
             )
         frame = frame.with_columns(weight)
@@ -189,7 +190,7 @@ def type_optional_columns(frame: pl.DataFrame, place: Place) -> pl.DataFrame:
     return frame
 
 
-def _parse_time_column(values: pl.Series, place: Place) -> pl.Series:
+def _parse_time_column(values: pl.Series, place: RowPlace) -> pl.Series:
     attempts = [_parse_times_as(values, dtype) for dtype in TIME_TYPES]
     for attempt in attempts:
         if not attempt.null_count():
@@ -200,12 +201,14 @@ def _parse_time_column(values: pl.Series, place: Place) -> pl.Series:
     if unread.any():
         row = int(unread.arg_true()[0])
         found = _show_column_cell(values, row)
-        raise place.error(f"expected a whole number or an ISO date such as 2024-05-31 as time, found {found}", row)
+        raise place.make_error(f"expected a whole number or an ISO date such as 2024-05-31 as time, found {found}", row)
     # Each value is good, but they are not of one kind: name the first, and the first that differs from it.
     usual = next(attempt for attempt in attempts if attempt[0] is not None)
     row = int(usual.is_null().arg_true()[0])
     found, before = _show_column_cell(values, row), _show_column_cell(values, 0)
-    raise place.error(f"time must be of one kind throughout, found {found} after {before} in {place.name(0)}", row)
+    raise place.make_error(
+        f"time must be of one kind throughout, found {found} after {before} in {place.name_row(0)}", row
+    )
 
 
 def _show_column_cell(values: pl.Series, row: int) -> str:

@@ -26,7 +26,7 @@ from stablerule.io.atomic import (
     read_umask,
     resolve_place,
     restore_folder,
-    word_write_errors,
+    reword_write_errors,
 )
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ MODEL = OwnFolder(
 
 
 def check_output_folder(path: Path, *, overwrite: bool = False, replaces: FolderKind = MODEL) -> None:
-    """Refuse what `folder_beside` would refuse, before the work whose result goes there."""
-    with suppress(_OnlyTried), folder_beside(path, overwrite=overwrite, replaces=replaces):
+    """Refuse what `write_folder_beside` would refuse, before the work whose result goes there."""
+    with suppress(_OnlyTried), write_folder_beside(path, overwrite=overwrite, replaces=replaces):
         raise _OnlyTried
 
 
@@ -82,13 +82,13 @@ class _OnlyTried(Exception):
 
 
 @contextmanager
-def folder_beside(path: Path, *, overwrite: bool = False, replaces: FolderKind = MODEL) -> Iterator[Path]:
+def write_folder_beside(path: Path, *, overwrite: bool = False, replaces: FolderKind = MODEL) -> Iterator[Path]:
     """Give a temporary folder beside `path`, and rename it to `path` if the block ends well.
 
     An existing folder that is not empty is only replaced with `overwrite`, and only if it is of the kind that
     `replaces` describes and holds nothing else: a user's other files are never removed. Nor is a plain file replaced.
     """
-    with word_write_errors(path):
+    with reword_write_errors(path):
         place = resolve_place(path)
         restore_folder(place)
         _refuse_foreign_folder(path, place, overwrite=overwrite, replaces=replaces)

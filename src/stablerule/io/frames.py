@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from stablerule.errors import OptionError, ReadError, shorten_system_error
-from stablerule.io.columns import Part, Place, find_table_layout, type_optional_columns
+from stablerule.io.columns import Part, RowPlace, find_table_layout, type_optional_columns
 from stablerule.io.files import open_bytes
 from stablerule.io.options import TRIPLE
 
@@ -53,7 +53,7 @@ def read_parquet(path: Path, options: ReadOptions) -> Iterator[Part]:
         with expect_damage(path):
             wanted = [pl.nth(place).alias(role) for role, place in places.items()]
             part = table.slice(start, PARQUET_ROWS).select(wanted).collect()
-        yield _check_frame_names(part, Place(path, first_row=start))
+        yield _check_frame_names(part, RowPlace(path, first_row=start))
 
 
 def _name_for_polars(path: Path) -> Path | io.BytesIO:
@@ -79,24 +79,24 @@ def read_pandas(source: Any, options: ReadOptions, where: str = "pandas frame") 
                 f"column {names[place]!r} mixes types, or holds what is no text: names must be text or whole numbers.",
                 path=where,
             ) from error
-    return _check_frame_names(pl.DataFrame(columns), Place(where, first_row=0))
+    return _check_frame_names(pl.DataFrame(columns), RowPlace(where, first_row=0))
 
 
 def read_frame(source: pl.DataFrame, options: ReadOptions, where: str = "polars frame") -> Part:
     """Take the asked columns of a polars frame as names; empty or missing names are an error with their row."""
     places = find_table_layout(source.columns, options, path=where).places
     frame = pl.DataFrame([source.to_series(place).alias(role) for role, place in places.items()])
-    return _check_frame_names(frame, Place(where, first_row=0))
+    return _check_frame_names(frame, RowPlace(where, first_row=0))
 
 
-def _check_frame_names(frame: pl.DataFrame, place: Place) -> Part:
+def _check_frame_names(frame: pl.DataFrame, place: RowPlace) -> Part:
     """Make names of the columns of a frame and check each."""
     if not len(frame):
         raise ReadError("no triples in it.", path=place.path)
     for role in (r for r in frame.columns if r not in ("weight", "time")):
         values = frame[role]
         if values.dtype == pl.Null:
-            raise place.error(f"expected a {role}, found nothing", 0)
+            raise place.make_error(f"expected a {role}, found nothing", 0)
         if not (values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum)):
             raise ReadError(
                 f"the column of the {role} must hold names (text or whole numbers), got {values.dtype}.",
@@ -105,7 +105,7 @@ def _check_frame_names(frame: pl.DataFrame, place: Place) -> Part:
         names = values.cast(pl.String)
         empty = names.is_null() | (names == "").fill_null(value=True)
         if empty.any():
-            raise place.error(f"expected a {role}, found nothing", int(empty.arg_true()[0]))
+            raise place.make_error(f"expected a {role}, found nothing", int(empty.arg_true()[0]))
         frame = frame.with_columns(names)
     return Part(type_optional_columns(frame, place), place)
 
@@ -113,7 +113,7 @@ def _check_frame_names(frame: pl.DataFrame, place: Place) -> Part:
 def read_tuples(rows: Iterable[Any], options: ReadOptions, where: str = "list of triples") -> Part:
     """Rows of (head, relation, tail), or what `columns` numbers, -> a frame; each name must be a non-empty string."""
     places = _number_tuple_columns(options)
-    place = Place(where, first_row=0)
+    place = RowPlace(where, first_row=0)
     cells = []
     for number, row in enumerate(rows):
         _check_tuple_length(row, places, options, number, where)
@@ -146,19 +146,21 @@ def _check_tuple_length(row: Any, places: dict[str, int], options: ReadOptions, 
         raise ReadError(f"row {number:,} must have {max(places.values()) + 1} parts or more, got {row!r}.", path=where)
 
 
-def _check_tuple_names(row: Any, places: dict[str, int], place: Place, number: int) -> None:
+def _check_tuple_names(row: Any, places: dict[str, int], place: RowPlace, number: int) -> None:
     for role, at in places.items():
         if role not in ("weight", "time") and (not isinstance(row[at], str) or not row[at]):
-            raise place.error(f"the {role} must be a non-empty string, got {row[at]!r}", number)
+            raise place.make_error(f"the {role} must be a non-empty string, got {row[at]!r}", number)
 
 
-def _make_tuple_column(role: str, values: tuple[Any, ...], place: Place) -> pl.Series:
+def _make_tuple_column(role: str, values: tuple[Any, ...], place: RowPlace) -> pl.Series:
     if role not in ("weight", "time"):
         try:
             return pl.Series(role, values, dtype=pl.String)
         except UnicodeEncodeError as error:
             row = next(i for i, name in enumerate(values) if not _is_unicode_text(name))
-            raise place.error(f"the {role} {values[row]!r} is no text: it has half of a surrogate pair", row) from error
+            raise place.make_error(
+                f"the {role} {values[row]!r} is no text: it has half of a surrogate pair", row
+            ) from error
     try:
         return pl.Series(role, values)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from stablerule.io.rdf import Shortening
+    from stablerule.io.rdf import IriShortening
 
 BASE = "urn:stablerule:"
 
@@ -36,17 +36,17 @@ def is_output_iri(name: str) -> bool:
     return IRI.match(name) is not None
 
 
-def spell_output_cell(name: str, names: Shortening, base: str) -> str:
+def spell_output_cell(name: str, names: IriShortening, base: str) -> str:
     """Write an entity as N-Triples do; what is no IRI, blank node or literal stands percent-encoded under the base.
 
-    >>> from stablerule.io.rdf import Shortening
-    >>> spell_output_cell("New York", Shortening({}), BASE), spell_output_cell('"12"', Shortening({}), BASE)
+    >>> from stablerule.io.rdf import IriShortening
+    >>> spell_output_cell("New York", IriShortening({}), BASE), spell_output_cell('"12"', IriShortening({}), BASE)
     ('<urn:stablerule:New%20York>', '"12"')
     """
     return name if BLANK_NODE.match(name) or LITERAL.match(name) else spell_output_iri(name, names, base)
 
 
-def spell_output_iri(name: str, names: Shortening, base: str) -> str:
+def spell_output_iri(name: str, names: IriShortening, base: str) -> str:
     """Write a name as an IRI; prefixes that shortened it are written in full."""
     full = names.expand(name)
     if full is not None and is_output_iri(full):

@@ -11,7 +11,7 @@ import polars as pl
 
 from stablerule.errors import MissingExtra, OptionError, ReadError, WriteError
 from stablerule.graph import INVERSE
-from stablerule.io.columns import Part, Place
+from stablerule.io.columns import Part, RowPlace
 from stablerule.io.files import open_bytes
 from stablerule.io.options import spell_read_option
 from stablerule.io.text import Utf8Stream, read_utf8_pieces
@@ -87,7 +87,7 @@ class BlankNodes:
 
 @dataclass
 class RdfReader:
-    """Reads one RDF file; names are full IRIs until `Shortening` is applied to the finished vocabulary."""
+    """Reads one RDF file; names are full IRIs until `IriShortening` is applied to the finished vocabulary."""
 
     path: Path
     suffix: str
@@ -153,7 +153,7 @@ class RdfReader:
 
     def _make_part(self, rows: list[tuple[str, ...]]) -> Part:
         names = ("head", "relation", "tail", "source") if self.suffix == ".nq" else ("head", "relation", "tail")
-        return Part(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), Place(self.path))
+        return Part(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), RowPlace(self.path))
 
     def _name_term(self, ox: Any, term: Any) -> str:
         """IRIs by their text, the rest as N-Triples spells it: `_:b0`, `"text"@en`."""
@@ -165,12 +165,12 @@ class RdfReader:
 
 
 @dataclass(frozen=True)
-class Shortening:
+class IriShortening:
     """From IRIs to short names and back: `http://example.org/Paris` is `ex:Paris` where ex is known.
 
     A name is only shortened where `expand` gives the IRI back, so two IRIs never get the same name.
 
-    >>> names = Shortening({"ex": "http://example.org/"}, base="http://other.org/")
+    >>> names = IriShortening({"ex": "http://example.org/"}, base="http://other.org/")
     >>> names.shorten(pl.Series(["http://example.org/Paris", "http://other.org/New%20York", "urn:x"])).to_list()
     ['ex:Paris', 'New York', 'urn:x']
     >>> names.expand("ex:Paris"), names.expand("New York")
@@ -180,10 +180,10 @@ class Shortening:
     prefixes: Mapping[str, str]
     base: str | None = None
 
-    def without_clashes(self, names: pl.Series) -> Shortening:
+    def without_clashes(self, names: pl.Series) -> IriShortening:
         """Give up the prefixes that are also the scheme of some IRI: `ex:a` could then be read both ways."""
         schemes = set(names.str.split(":").list.first().unique())
-        return Shortening({p: ns for p, ns in self.prefixes.items() if p not in schemes}, self.base)
+        return IriShortening({p: ns for p, ns in self.prefixes.items() if p not in schemes}, self.base)
 
     def shorten(self, names: pl.Series) -> pl.Series:
         """Shorten many names."""
@@ -211,7 +211,7 @@ class Shortening:
 
 
 def write_rdf(
-    rows: Iterable[tuple[str, ...]], stream: IO[bytes], suffix: str, names: Shortening, *, path: Path
+    rows: Iterable[tuple[str, ...]], stream: IO[bytes], suffix: str, names: IriShortening, *, path: Path
 ) -> None:
     """Write rows of names (a fourth one is the named graph); a name that is no IRI needs a base."""
     ox = _import_pyoxigraph()
@@ -236,7 +236,7 @@ def write_rdf(
     ox.serialize(quads(), stream, format=getattr(ox.RdfFormat, FORMATS[suffix]), prefixes=prefixes)
 
 
-def _make_rdf_term(ox: Any, name: str, names: Shortening, path: Path) -> Any:
+def _make_rdf_term(ox: Any, name: str, names: IriShortening, path: Path) -> Any:
     try:
         if name.startswith("_:"):
             return ox.BlankNode(name[2:])

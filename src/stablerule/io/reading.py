@@ -21,7 +21,7 @@ from stablerule.io.files import COMPRESSIONS, find_path_kind, make_read_error, s
 from stablerule.io.frames import is_pandas_frame, read_frame, read_pandas, read_parquet, read_tuples
 from stablerule.io.options import Columns, ReadOptions
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
-from stablerule.io.rdf import BlankNodes, RdfReader, Shortening
+from stablerule.io.rdf import BlankNodes, IriShortening, RdfReader
 from stablerule.io.saved_graph import read_graph
 from stablerule.io.tables import TableReader
 from stablerule.progress import progress_bar
@@ -178,7 +178,7 @@ class _DatasetReader:
         try:
             return self.interner.add(part.frame)
         except BadRow as error:
-            raise part.place.error(error.problem, error.row) from error
+            raise part.place.make_error(error.problem, error.row) from error
 
     def finish(
         self,
@@ -205,7 +205,7 @@ class _DatasetReader:
     def _make_renaming(self, prefixes: Mapping[str, str]) -> Callable[[pl.Series], pl.Series]:
         """Shorten IRIs and number nameless nodes, once all names are known: a new name must not meet an old one."""
         known = self.interner.names()
-        shortening = Shortening(prefixes, self.options.base).without_clashes(known)
+        shortening = IriShortening(prefixes, self.options.base).without_clashes(known)
         return lambda names: shortening.shorten(self.blank_nodes.final(names, known))
 
     def _note_split(self, read: int, final: Mapping[str, Triples], split: tuple[float, float, float]) -> None:

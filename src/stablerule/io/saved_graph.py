@@ -84,13 +84,15 @@ def read_graph(files: CheckedFolder) -> Graph:
     files = files.with_checksums({**files.checksums, **index.checksums})
     words = read_names(files)
     entities, relations = len(words.entities), len(words.relations)
-    lengths = array_lengths(entities, relations, index.arrays.get("fact_heads", 0))
+    lengths = compute_array_lengths(entities, relations, index.arrays.get("fact_heads", 0))
     if index.arrays != lengths:
-        raise files.damaged(INDEX, f"field 'arrays' and the names do not fit together ({entities:,} entities)")
+        raise files.make_damage_error(
+            INDEX, f"field 'arrays' and the names do not fit together ({entities:,} entities)"
+        )
     arrays = {name: files.map_array(f"{name}.npy", kind, (lengths[name],)) for name, kind in DTYPES.items()}
     unsound = find_unsound_array(arrays, entities, relations)
     if unsound is not None:
-        raise files.damaged(f"{unsound[0]}.npy", f"its values {unsound[1]}, and do not")
+        raise files.make_damage_error(f"{unsound[0]}.npy", f"its values {unsound[1]}, and do not")
     graph = Graph(vocabulary=words, name=index.name, **arrays)
     if index.sha256 is not None and index.checksums:
         vars(graph)["sha256"] = index.sha256  # of files that are as they were; it takes a second for millions of facts
@@ -130,7 +132,7 @@ def read_names(files: CheckedFolder) -> Vocabulary:
     try:
         return Vocabulary(*tables)
     except InputError as error:
-        raise files.damaged("relations.arrow", str(error)) from error
+        raise files.make_damage_error("relations.arrow", str(error)) from error
 
 
 def _read_name_table(files: CheckedFolder, name: str) -> Names:
@@ -140,13 +142,13 @@ def _read_name_table(files: CheckedFolder, name: str) -> Names:
             table = pl.read_ipc(io.BytesIO(raw))["name"]
             sound = table.dtype == pl.String and not table.null_count() and bool((table[1:] > table[:-1]).all())
     except ReadError as error:
-        raise files.damaged(name, "it holds no names") from error
+        raise files.make_damage_error(name, "it holds no names") from error
     if not sound:
-        raise files.damaged(name, "its names must be sorted, each there once")
+        raise files.make_damage_error(name, "its names must be sorted, each there once")
     return Names.from_sorted(table)
 
 
-def array_lengths(entities: int, relations: int, facts: int) -> dict[str, int]:
+def compute_array_lengths(entities: int, relations: int, facts: int) -> dict[str, int]:
     """Return how long each array of a graph is."""
     sizes = {"offsets": entities + 1, "fact_offsets": relations + 1, "fact_heads": facts, "fact_tails": facts}
     return {name: sizes.get(name, 2 * facts) for name in DTYPES}
@@ -155,7 +157,7 @@ def array_lengths(entities: int, relations: int, facts: int) -> dict[str, int]:
 def find_unsound_array(arrays: Mapping[str, NDArray[Any]], entities: int, relations: int) -> tuple[str, str] | None:
     """Return the name of an array that is not as it must be, and what is wrong; None where all is well.
 
-    Types and lengths have been checked, see `array_lengths`.
+    Types and lengths have been checked, see `compute_array_lengths`.
     """
     facts = len(arrays["fact_heads"])
     for name, end in (("offsets", 2 * facts), ("fact_offsets", facts)):

@@ -17,13 +17,13 @@ from typing import IO, TYPE_CHECKING
 import polars as pl
 
 from stablerule.errors import ReadError
-from stablerule.io.columns import SAMPLE_ROWS, Layout, Part, Place, find_table_layout, type_optional_columns
+from stablerule.io.columns import SAMPLE_ROWS, Layout, Part, RowPlace, find_table_layout, type_optional_columns
 from stablerule.io.files import open_bytes, split_suffixes
 from stablerule.io.options import TRIPLE, ReadOptions, spell_read_option
 from stablerule.io.text import (
     PIECE_BYTES,
     Block,
-    Lines,
+    LinesOfBlocks,
     QuotingError,
     read_csv_record,
     read_line_blocks,
@@ -98,7 +98,7 @@ class TableReader:
                 csv=self.quoted,
             )
             self._note_first_line(cells, layout)
-            return layout, lines.rest() if layout.has_header else lines.whole()
+            return layout, lines.take_rest() if layout.has_header else lines.take_whole()
         self._count_comments(lines)
         return None, None
 
@@ -130,11 +130,11 @@ class TableReader:
         """Parse a block; the plain parser may go on into the next one, and leaves the rest of it."""
         frame = self._parse_fast(block, layout)
         if frame is not None:
-            return Part(frame, Place(self.path, first_line=block.first_line)), None
+            return Part(frame, RowPlace(self.path, first_line=block.first_line)), None
         lines = self._open_lines(block, following)
         part = self._parse_plain(lines, layout)
         self._count_comments(lines)
-        return part, lines.rest()
+        return part, lines.take_rest()
 
     def _parse_fast(self, block: Block, layout: Layout) -> pl.DataFrame | None:
         text = block.text
@@ -162,7 +162,7 @@ class TableReader:
         complete = table[names[-1]].null_count() == 0  # a short line ends in nulls, an empty last cell is rare
         return frame if complete and len(frame) == lines and not any(frame.null_count().row(0)) else None
 
-    def _parse_plain(self, lines: Lines, layout: Layout) -> Part:
+    def _parse_plain(self, lines: LinesOfBlocks, layout: Layout) -> Part:
         rows, numbers = [], []
         for line, cells in self._read_records(lines):
             if len(cells) != layout.width:
@@ -180,14 +180,14 @@ class TableReader:
             rows.append(row)
             numbers.append(line)
         frame = pl.DataFrame(rows, schema=dict.fromkeys(layout.places, pl.String), orient="row")
-        return Part(frame, Place(self.path, lines=numbers))
+        return Part(frame, RowPlace(self.path, lines=numbers))
 
-    def _read_records(self, lines: Lines) -> Iterator[Record]:
+    def _read_records(self, lines: LinesOfBlocks) -> Iterator[Record]:
         """Yield the number of the first line and the cells of every record."""
         for line, text in lines:
             if self.quoted:
                 try:
-                    yield line, read_csv_record(text, lines.continued, self.separator)
+                    yield line, read_csv_record(text, lines.take_continuation, self.separator)
                 except QuotingError as error:
                     raise ReadError(f"not valid CSV: {error}.", path=self.path, line=line) from error
             else:
@@ -200,10 +200,10 @@ class TableReader:
                     )
                 yield line, whole.split(self.separator)
 
-    def _open_lines(self, block: Block, following: Iterator[Block]) -> Lines:
-        return Lines(block, following, self.path, self.options.comment)
+    def _open_lines(self, block: Block, following: Iterator[Block]) -> LinesOfBlocks:
+        return LinesOfBlocks(block, following, self.path, self.options.comment)
 
-    def _count_comments(self, lines: Lines) -> None:
+    def _count_comments(self, lines: LinesOfBlocks) -> None:
         self._comments_like_facts += sum(text.count(self.separator) == 2 for text in lines.comments)
 
 

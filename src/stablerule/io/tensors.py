@@ -41,7 +41,7 @@ def read_tensors(files: CheckedFolder, name: str) -> dict[str, NDArray[Any]]:
     try:
         return dict(load(raw))
     except Exception as error:  # a damaged header ends in errors of many kinds there
-        raise files.damaged(name, f"it holds no tensors ({shorten_system_error(error)})") from error
+        raise files.make_damage_error(name, f"it holds no tensors ({shorten_system_error(error)})") from error
 
 
 def check_tensors(
@@ -50,8 +50,10 @@ def check_tensors(
     """Refuse tensors that are not those of a network: others by name, by shape, or by the kind of their numbers."""
     for tensor in sorted(set(tensors) ^ set(shapes)):
         what = "is missing" if tensor in shapes else "is not part of this network"
-        raise files.damaged(name, f"tensor {tensor!r} {what}")
+        raise files.make_damage_error(name, f"tensor {tensor!r} {what}")
     for tensor, shape in shapes.items():
         found = tensors[tensor]
         if found.shape != tuple(shape):
-            raise files.damaged(name, f"tensor {tensor!r} has the shape {found.shape} instead of {tuple(shape)}")
+            raise files.make_damage_error(
+                name, f"tensor {tensor!r} has the shape {found.shape} instead of {tuple(shape)}"
+            )

@@ -116,7 +116,7 @@ def read_line_blocks(pieces: Iterable[bytes], path: str | Path) -> Iterator[Bloc
         yield Block(b"".join(open_line), line)
 
 
-class Lines:
+class LinesOfBlocks:
     """Goes through a block line by line, leaving out blanks and comments.
 
     `continued` gives the next line whatever it is, for a quotation that is still open, from the following block if
@@ -141,7 +141,7 @@ class Lines:
                 continue
             yield self.line, text
 
-    def continued(self) -> str | None:
+    def take_continuation(self) -> str | None:
         """Return the next line, None at the end of the file."""
         raw = self._lines.readline()
         if not raw:
@@ -154,11 +154,11 @@ class Lines:
         self.line += 1
         return self._decode(raw)
 
-    def whole(self) -> Block:
+    def take_whole(self) -> Block:
         """Return everything that was given, read or not."""
         return Block(b"".join(block.text for block in self._taken), self._taken[0].first_line)
 
-    def rest(self) -> Block | None:
+    def take_rest(self) -> Block | None:
         """Return what has not been read, if anything."""
         text = self._lines.read()
         return Block(text, self.line + 1) if text else None

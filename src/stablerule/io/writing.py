@@ -12,10 +12,10 @@ from stablerule.graph import Dataset, Graph
 from stablerule.io.atomic import write_beside
 from stablerule.io.columns import SAMPLE_ROWS, judge_header_line, read_header_words
 from stablerule.io.files import COMPRESSIONS, open_compressed, split_suffixes
-from stablerule.io.folders import OwnFolder, folder_beside
+from stablerule.io.folders import OwnFolder, write_folder_beside
 from stablerule.io.frames import is_pandas_frame, read_frame, read_pandas
 from stablerule.io.options import EXTRA, ReadOptions
-from stablerule.io.rdf import DEFAULT_GRAPH, Shortening, write_rdf
+from stablerule.io.rdf import DEFAULT_GRAPH, IriShortening, write_rdf
 from stablerule.io.rdf import FORMATS as RDF_FORMATS
 from stablerule.io.reading import find_split_of_file
 from stablerule.io.saved_graph import FILES, INDEX, write_graph_files
@@ -48,7 +48,7 @@ def write_triples(
     """
     path = Path(path)
     _find_file_format(path)  # before a file is made
-    Shortening(prefixes or {}, ReadOptions(base=base).base)
+    IriShortening(prefixes or {}, ReadOptions(base=base).base)
     facts = _read_facts_to_write(frame)
     with write_beside(path) as temporary:
         write_triples_into(temporary, facts, prefixes, header=header, base=base, path=path)
@@ -68,8 +68,8 @@ def write_dataset(
     """
     folder = Path(folder)
     _find_file_format(folder / f"train{suffix}")  # before a folder is made
-    Shortening(dataset.prefixes, ReadOptions(base=base).base)
-    with folder_beside(folder, overwrite=overwrite, replaces=SPLIT_FOLDER) as temporary:
+    IriShortening(dataset.prefixes, ReadOptions(base=base).base)
+    with write_folder_beside(folder, overwrite=overwrite, replaces=SPLIT_FOLDER) as temporary:
         write_dataset_into(temporary, dataset, suffix=suffix, base=base, path=folder)
 
 
@@ -96,7 +96,7 @@ def write_triples_into(
 ) -> None:
     """Write a frame of names to a temporary file; `path`, where it will be, says the format, and is for messages."""
     suffix = _find_file_format(path)
-    names = Shortening(prefixes or {}, ReadOptions(base=base).base)
+    names = IriShortening(prefixes or {}, ReadOptions(base=base).base)
     _refuse_lossy_format(frame, suffix, path)
     with open_compressed(temporary, like=path) as stream:
         if suffix == ".parquet":
@@ -110,7 +110,7 @@ def write_triples_into(
 
 def save_graph(graph: Graph, folder: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write a graph as a folder of arrays, whole or not at all. Only a saved graph is overwritten."""
-    with folder_beside(Path(folder), overwrite=overwrite, replaces=SAVED_GRAPH) as temporary:
+    with write_folder_beside(Path(folder), overwrite=overwrite, replaces=SAVED_GRAPH) as temporary:
         write_graph_files(graph, temporary)
 
 

@@ -27,7 +27,7 @@ class Batch(NamedTuple):
     cell_counts: Tensor  # how often each cell occurs (C,)
 
 
-class Pool:
+class SamplePool:
     """The samples of some lengths, to draw batches from.
 
     A batch depends on the seed and the number of the step alone, so that a run that is resumed draws the same ones.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import torch
 
 from stablerule.errors import InputError, ReadError
-from stablerule.io import folder_beside
+from stablerule.io import write_folder_beside
 from stablerule.io.atomic import restore_folder
 from stablerule.io.checked_folder import CheckedFolder, sum_files
 from stablerule.io.tensors import check_tensors, read_tensors, write_tensors
@@ -69,13 +69,13 @@ class CheckpointFolder:
     resume: bool = False
     _last: float = field(default_factory=time.monotonic)
 
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Tell whether it is time for the next one."""
         return time.monotonic() - self._last >= self.every_seconds
 
     def write(self, tensors: Mapping[str, Tensor], **record: Any) -> None:
         """Write tensors by name, and what `progress.json` says beside the identity; the folder is replaced whole."""
-        with folder_beside(self.folder, overwrite=True) as temporary:
+        with write_folder_beside(self.folder, overwrite=True) as temporary:
             arrays = {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in tensors.items()}
             write_tensors(arrays, temporary / STATE)
             said = {"identity": self.identity, **record, "checksums": sum_files(temporary, [STATE])}
@@ -169,7 +169,7 @@ class Checkpoints(CheckpointFolder):
         try:
             weights.restore(_take_tensor_group(tensors, "weights"))
         except (InputError, RuntimeError) as error:  # the state of a generator is only known to torch
-            raise files.damaged(STATE, str(error)) from error
+            raise files.make_damage_error(STATE, str(error)) from error
         state = adam.state_dict()
         moments: dict[int, dict[str, Tensor]] = {}
         for name, value in _take_tensor_group(tensors, "adam").items():
@@ -185,7 +185,7 @@ def _list_state_of_training(
     """Name everything that the next step depends on."""
     tensors = {f"network.{name}": p.detach() for name, p in network.named_parameters()}
     tensors |= {f"best.{name}": p for name, p in best.items()}
-    tensors |= {f"weights.{name}": t for name, t in weights.state().items()}
+    tensors |= {f"weights.{name}": t for name, t in weights.copy_state().items()}
     for index, state in adam.state_dict()["state"].items():
         tensors |= {f"adam.{index}.{name}": torch.as_tensor(value) for name, value in state.items()}
     return tensors

@@ -18,10 +18,10 @@ from stablerule.errors import InputError, OptionError
 from stablerule.learning.dependence import (
     FeatureForm,
     GramForm,
-    gram_is_cheaper,
-    powers,
-    standardise,
-    with_products,
+    add_products,
+    is_gram_cheaper,
+    raise_to_powers,
+    standardise_dimensions,
 )
 from stablerule.learning.options import Decorrelation
 
@@ -91,15 +91,15 @@ class BodyWeights:
         o, N = self.options, float(m.sum())
         even = m / N  # p under equal weights (U,); what has U numbers only is in double precision
         form = self.form(Z, even)
-        base = form.value(even)
+        base = form.compute_value(even)
         if base <= form.noise:  # nothing depends on anything, as with a single body or dimension
             return torch.ones_like(even), [WeightStep(1.0, 1.0, 1.0)]
         w, adam = self._start(body_ids, even)  # (U,), (4, U)
-        share = effective_share(w, even)
+        share = compute_effective_share(w, even)
         steps: list[WeightStep] = []
         for left in range(o.weight_steps, -1, -1):
             p = even * w
-            L_d, g = form.gradient(p) if left else (form.value(p), p)
+            L_d, g = form.compute_gradient(p) if left else (form.compute_value(p), p)
             steps.append(WeightStep(L_d / base, share, float(w.max())))
             if not left:
                 break
@@ -118,7 +118,7 @@ class BodyWeights:
                     break
                 # Weights that are carried over live at the floor: to stop there would freeze them while Z moves on.
                 ahead = _temper_weights(ahead.log(), even, o.share_floor)
-                share = effective_share(ahead, even)
+                share = compute_effective_share(ahead, even)
             w = ahead if o.literal else _keep_above_zero(ahead)  # each step multiplies: 0 would never come back
         if not (o.restart or o.literal):
             self.logits[body_ids], self.adam[:, body_ids] = w.log(), adam
@@ -135,27 +135,27 @@ class BodyWeights:
     def form(self, Z: Tensor, p: Tensor) -> FeatureForm | GramForm:
         """Prepare the cheaper form of L_d for Z (U, d); p (U,) is the mass under equal weights."""
         o = self.options
-        Z = Z.T if o.literal else standardise(Z.T, p)  # (d, U)
+        Z = Z.T if o.literal else standardise_dimensions(Z.T, p)  # (d, U)
         orders = o.moment_order if o.features == "moments" else o.fourier_count
-        gram = gram_is_cheaper(Z.shape[1], Z.shape[0], orders, o.weight_steps)
+        gram = is_gram_cheaper(Z.shape[1], Z.shape[0], orders, o.weight_steps)
         if o.features == "moments":
-            f = powers(Z, 2 * orders if gram else orders)
+            f = raise_to_powers(Z, 2 * orders if gram else orders)
             product = [[a + b + 1 for b in range(orders)] for a in range(orders)]
         else:
             f = torch.stack([2**0.5 * (a * Z + b).cos() for a, b in self.fourier.T.tolist()])
-            f, product = with_products(f) if gram else (f, [])
+            f, product = add_products(f) if gram else (f, [])
         return GramForm(f, product, p) if gram else FeatureForm(f, p)
 
-    def dependence(self, embeddings: Tensor, counts: Tensor, weights: Tensor) -> float:
-        """Measure L_d(w) / L_d(1) for any weights, such as `random_weights`; 1 where nothing depends on anything."""
+    def measure_dependence(self, embeddings: Tensor, counts: Tensor, weights: Tensor) -> float:
+        """Measure L_d(w) / L_d(1) for any weights, such as random ones; 1 where nothing depends on anything."""
         Z = embeddings.detach()
         _check_body_batch(Z, counts)
         even = counts.to(self.logits) / counts.sum()
         form = self.form(Z, even)
-        base = form.value(even)
-        return form.value(even * _rescale_weights(weights.to(even), even)) / base if base > form.noise else 1.0
+        base = form.compute_value(even)
+        return form.compute_value(even * _rescale_weights(weights.to(even), even)) / base if base > form.noise else 1.0
 
-    def state(self) -> dict[str, Tensor]:
+    def copy_state(self) -> dict[str, Tensor]:
         """Give all that a checkpoint has to keep."""
         tables = {"logits": self.logits, "adam": self.adam, "fourier": self.fourier}
         return {name: table.clone() for name, table in tables.items()} | {"generator": self.generator.get_state()}
@@ -170,12 +170,12 @@ class BodyWeights:
         self.generator.set_state(state["generator"])
 
 
-def random_weights(counts: Tensor, share: float, generator: torch.Generator) -> Tensor:
+def draw_random_weights(counts: Tensor, share: float, generator: torch.Generator) -> Tensor:
     """Draw weights that mean nothing but have a given effective share: the control for what learned weights do.
 
     >>> counts = torch.tensor([1, 5, 2, 2])
-    >>> w = random_weights(counts, 0.8, torch.Generator().manual_seed(0))
-    >>> round(float((counts * w).sum()), 6), round(effective_share(w, counts), 6)
+    >>> w = draw_random_weights(counts, 0.8, torch.Generator().manual_seed(0))
+    >>> round(float((counts * w).sum()), 6), round(compute_effective_share(w, counts), 6)
     (10.0, 0.8)
     """
     _check_sample_counts(counts)
@@ -185,15 +185,15 @@ def random_weights(counts: Tensor, share: float, generator: torch.Generator) -> 
     w = _temper_weights(
         100 * torch.randn(len(even), generator=generator, dtype=even.dtype).to(even.device), even, share
     )
-    if effective_share(w, even) > share + 1e-6:
+    if compute_effective_share(w, even) > share + 1e-6:
         raise OptionError(f"share must be larger for so few bodies ({len(even)}), got {share}.")
     return w
 
 
-def effective_share(weights: Tensor, counts: Tensor) -> float:
+def compute_effective_share(weights: Tensor, counts: Tensor) -> float:
     """Say how many equally weighted samples the weighted ones are worth, as a share of all.
 
-    >>> effective_share(torch.tensor([2.0, 0.0]), torch.tensor([1, 1]))
+    >>> compute_effective_share(torch.tensor([2.0, 0.0]), torch.tensor([1, 1]))
     0.5
     """
     w, m = weights.double(), counts.double()
@@ -225,12 +225,12 @@ def _temper_weights(t: Tensor, even: Tensor, share: float) -> Tensor:
     """Turn logits into weights ~ exp(s * t), with the largest s up to 1 that leaves this effective share."""
     t = t - t.max()
     w = _rescale_weights(t.exp(), even)
-    if effective_share(w, even) >= share:
+    if compute_effective_share(w, even) >= share:
         return w
     low, high = 0.0, 1.0  # the share falls as s grows, because log sum exp is convex
     for _ in range(40):
         s = (low + high) / 2
-        low, high = (s, high) if effective_share((s * t).exp(), even) >= share else (low, s)
+        low, high = (s, high) if compute_effective_share((s * t).exp(), even) >= share else (low, s)
     return _rescale_weights((low * t).exp(), even)
 
 

@@ -27,7 +27,7 @@ class FeatureForm:
     changes no covariance, and makes single precision enough.
 
     >>> Z, p = torch.tensor([[1.0, 3.0], [3.0, 5.0]]), torch.tensor([0.5, 0.5])  # two dimensions that move together
-    >>> FeatureForm(Z.T[None], p).value(p)  # a covariance of 1 at (i, j) and at (j, i)
+    >>> FeatureForm(Z.T[None], p).compute_value(p)  # a covariance of 1 at (i, j) and at (j, i)
     2.0
     """
 
@@ -36,16 +36,16 @@ class FeatureForm:
         self.F = f.flatten(0, 1) - (f.flatten(0, 1) @ p.to(f))[:, None]  # (O*d, U)
         self.noise = _bound_rounding_noise(self.F, float((self.F.square() @ p.to(f)).sum()))
 
-    def value(self, p: Tensor) -> float:
+    def compute_value(self, p: Tensor) -> float:
         """Compute L_d at the mass p (U,)."""
-        return float(self._covariance(p.to(self.F))[0].square().sum())
+        return float(self._compute_covariance(p.to(self.F))[0].square().sum())
 
-    def gradient(self, p: Tensor) -> tuple[float, Tensor]:
+    def compute_gradient(self, p: Tensor) -> tuple[float, Tensor]:
         """Compute L_d and its gradient in p (U,): 2 F_n C F_n - 4 F_n C mean, up to a constant since sum(p) = 1."""
-        C, mean = self._covariance(p.to(self.F))
+        C, mean = self._compute_covariance(p.to(self.F))
         return float(C.square().sum()), 2 * ((C @ self.F - 2 * (C @ mean)[:, None]) * self.F).sum(0).to(p)
 
-    def _covariance(self, p: Tensor) -> tuple[Tensor, Tensor]:
+    def _compute_covariance(self, p: Tensor) -> tuple[Tensor, Tensor]:
         mean = self.F @ p  # (O*d,)
         C = _multiply_symmetric(self.F * p, self.F).addr_(mean, mean, alpha=-1)  # (O*d, O*d)
         by_order = C.view(self.orders, len(mean) // self.orders, self.orders, -1)  # (O, d, O, d)
@@ -66,7 +66,7 @@ class GramForm:
     of Z it is simply the power a + b. f is centred in place.
 
     >>> Z, p = torch.tensor([[1.0, 3.0], [3.0, 5.0]]), torch.tensor([0.5, 0.5])
-    >>> GramForm(torch.stack([Z.T, Z.T**2]), [[1]], p).value(p)
+    >>> GramForm(torch.stack([Z.T, Z.T**2]), [[1]], p).compute_value(p)
     2.0
     """
 
@@ -81,20 +81,20 @@ class GramForm:
         self.S = S if 2 * len(self.F) >= len(S) else None  # else S v = F^T (F v) reads less
         self.SS = S.square_() if self.S is None else S.square()
 
-    def value(self, p: Tensor) -> float:
+    def compute_value(self, p: Tensor) -> float:
         """Compute L_d at the mass p (U,)."""
-        return self._parts(p)[0]
+        return self._compute_parts(p)[0]
 
-    def gradient(self, p: Tensor) -> tuple[float, Tensor]:
+    def compute_gradient(self, p: Tensor) -> tuple[float, Tensor]:
         """Compute L_d and its gradient in p (U,), up to a constant since sum(p) = 1."""
-        value, raw, C, pSp, Sp, SSp, FpSp = self._parts(p)
+        value, raw, C, pSp, Sp, SSp, FpSp = self._compute_parts(p)
         on_E = torch.zeros_like(raw).index_add_(0, self.product, C.flatten(0, 1), alpha=-1)  # (B, d)
         on_F = on_E[: self.orders]
         on_F.add_((C * raw[: self.orders]).sum(1), alpha=2).sub_(FpSp.view_as(on_F), alpha=2)
         g = torch.addcmul(SSp, Sp, 2 * pSp - Sp)  # (U,)
         return value, torch.addmv(g, self.E.T, on_E.flatten(), beta=2, alpha=2).to(p)
 
-    def _parts(self, p: Tensor) -> tuple[float, Tensor, Tensor, float, Tensor, Tensor, Tensor]:
+    def _compute_parts(self, p: Tensor) -> tuple[float, Tensor, Tensor, float, Tensor, Tensor, Tensor]:
         q, K = p.to(self.E), len(self.F)
         if self.S is not None:
             Sp = self.S @ q  # (U,)
@@ -115,7 +115,7 @@ class GramForm:
         return every - float(torch.sum(C * C, dtype=torch.float64)), raw, C, pSp, Sp, SSp, FpSp
 
 
-def standardise(Z: Tensor, p: Tensor) -> Tensor:
+def standardise_dimensions(Z: Tensor, p: Tensor) -> Tensor:
     """Give every dimension of Z (d, U) mean 0 and deviation 1 under the mass p (U,), clamped; a constant becomes 0.
 
     LSTM states have a deviation near 0.13: beside them their squares vanish, and the weights would hardly move.
@@ -128,7 +128,7 @@ def standardise(Z: Tensor, p: Tensor) -> Tensor:
     return Z.div_(deviation.masked_fill(constant, math.inf)[:, None]).clamp_(-CLAMP, CLAMP)
 
 
-def powers(Z: Tensor, highest: int) -> Tensor:
+def raise_to_powers(Z: Tensor, highest: int) -> Tensor:
     """Compute Z, Z^2, ...: (d, U) -> (highest, d, U)."""
     f = Z.new_empty(highest, *Z.shape)
     f[0] = Z
@@ -137,7 +137,7 @@ def powers(Z: Tensor, highest: int) -> Tensor:
     return f
 
 
-def with_products(f: Tensor) -> tuple[Tensor, list[list[int]]]:
+def add_products(f: Tensor) -> tuple[Tensor, list[list[int]]]:
     """Put the products of features behind them, (O, d, U) -> (B, d, U), and say where each stands."""
     orders = range(len(f))
     pairs = list(combinations_with_replacement(orders, 2))
@@ -154,7 +154,7 @@ def _multiply_symmetric(A: Tensor, B: Tensor, parts: int = 6) -> Tensor:
     return S
 
 
-def gram_is_cheaper(U: int, d: int, orders: int, steps: int) -> bool:
+def is_gram_cheaper(U: int, d: int, orders: int, steps: int) -> bool:
     """Compare the work of the two forms, in numbers read; new memory costs about twelve reads.
 
     With few dimensions `same` is most of `all`, too much of single precision cancels, and either form is fast.

@@ -175,7 +175,7 @@ def train_embedding(
                     note_mrr(at, rank_held_out_facts(tables.embedding(), judging, known))
             if interrupted() or budget.passed:
                 ended_by = "interrupt" if interrupted() else "minutes"
-            if checkpoint and (checkpoint.due() or ended_by != "epochs"):
+            if checkpoint and (checkpoint.is_due() or ended_by != "epochs"):
                 at.seconds, began = at.seconds + time.perf_counter() - began, time.perf_counter()
                 checkpoint.write(tables.tensors(), progress=asdict(at))
     course = Course(epochs=at.epochs, best_epoch=at.best_epoch, ended_by=ended_by)
@@ -202,7 +202,7 @@ def restore_checkpoint(checkpoint: CheckpointFolder, tables: Tables, batches: in
     for name, tensor in into.items():
         tensor.copy_(torch.from_numpy(found[name].copy()))
     if kept.progress.step >= batches:
-        raise files.damaged(PROGRESS, f"step {kept.progress.step:,} of an epoch of {batches:,}")
+        raise files.make_damage_error(PROGRESS, f"step {kept.progress.step:,} of an epoch of {batches:,}")
     return kept.progress
 
 

@@ -90,7 +90,7 @@ def list_scored_bodies(
     relations = 2 * samples.n_relations
     p = p[:, :relations]
     if smoothing is not None:
-        p = (samples.counts(rows) + smoothing * p) / (samples.totals[rows] + smoothing)[:, None]
+        p = (samples.count_heads(rows) + smoothing * p) / (samples.totals[rows] + smoothing)[:, None]
     bodies, heads = np.repeat(rows, relations), np.tile(np.arange(relations), len(rows))
     single = (samples.lengths[bodies] == 1) & (samples.bodies[bodies, 0] == heads)
     return Candidates(bodies[~single], heads[~single], p.ravel()[~single])

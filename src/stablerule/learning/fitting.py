@@ -55,7 +55,7 @@ def fit_stablerule(
     import torch  # noqa: PLC0415  # only learning with a network needs it
 
     from stablerule.learning.checkpoints import Checkpoints  # noqa: PLC0415
-    from stablerule.learning.network import RuleNetwork, head_probabilities  # noqa: PLC0415
+    from stablerule.learning.network import RuleNetwork, predict_head_probabilities  # noqa: PLC0415
     from stablerule.learning.training import train_network  # noqa: PLC0415
 
     graph, kept, walks = lesson.graph, None, choose_walks_in_time(lesson, o)
@@ -75,7 +75,9 @@ def fit_stablerule(
     course = train_network(network, samples, training, o.decorrelation, o.seed, o.device, kept, lesson.budget)
 
     # 3. extract: the best bodies of each relation
-    scored = score_bodies(samples, lambda bodies: head_probabilities(network, bodies, o.device), o.training.smoothing)
+    scored = score_bodies(
+        samples, lambda bodies: predict_head_probabilities(network, bodies, o.device), o.training.smoothing
+    )
     best = keep_best_bodies(scored, graph.n_relations, o.rules_per_relation or choose_rule_count(graph))
 
     # 4. measure them on the graph; add rules with constants

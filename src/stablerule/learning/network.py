@@ -107,9 +107,9 @@ class RuleNetwork(nn.Module):
     def forward(self, bodies: Tensor) -> tuple[Tensor, Tensor]:
         """Embed unique bodies of one length (U, L) as Z (U, d) and score every head relation: logits (U, 2R+1)."""
         self._check(bodies, smallest=0)
-        tables = self.tables()
+        tables = self.compute_tables()
         Z = self.encode(bodies, tables)
-        return Z, self._logits(Z, tables)
+        return Z, self._compute_logits(Z, tables)
 
     def forward_mixed(self, bodies: Tensor) -> tuple[Tensor, Tensor]:
         """Do the same for bodies of several lengths, short ones padded at the end with -1; rows keep their order."""
@@ -119,14 +119,14 @@ class RuleNetwork(nn.Module):
         filled = bodies >= 0
         if not filled[:, 0].all() or (filled[:, 1:] & ~filled[:, :-1]).any():
             raise InputError("-1 fills a body only at its end, behind at least one relation; found it elsewhere.")
-        tables = self.tables()
+        tables = self.compute_tables()
         lengths = filled.sum(1)  # (U,)
         rows = [(lengths == n).nonzero()[:, 0] for n in torch.unique(lengths)]
         parts = [self.encode(bodies[r, : int(lengths[r[0]])], tables) for r in rows]
         Z = torch.cat(parts).index_select(0, torch.cat(rows).argsort())  # (U, d)
-        return Z, self._logits(Z, tables)
+        return Z, self._compute_logits(Z, tables)
 
-    def tables(self) -> Tables:
+    def compute_tables(self) -> Tables:
         """Compute what all bodies of a step share."""
         H, W1, W2 = self.relations, self.query_weight, self.key_weight
         K = torch.cat([H, self.negative]) @ W2  # (2R+1, d)
@@ -142,7 +142,7 @@ class RuleNetwork(nn.Module):
 
         while ids.shape[1] > 2:
             pairs, where = _find_unique_windows(ids, len(items))  # (P, 2), and for each window its row there (U, n-1)
-            omega = self._windows(items, pairs)  # (P, d)
+            omega = self._list_windows(items, pairs)  # (P, d)
             merged = where + len(items)
             items = torch.cat([items, self._merge(omega, tables)])  # (T + P, 4d)
             Q = (omega @ self.window_weight)[where].softmax(1)  # (U, n-1)
@@ -151,9 +151,9 @@ class RuleNetwork(nn.Module):
             if self.selector == "straight-through":
                 lean = Q - Q.detach()  # zero, with the gradient of Q: adds what the scorer must learn, and no value
                 if ids.shape[1] == 3:  # two ways to end: Z moves from the one taken toward the other
-                    Z = self._windows(items, shorter)  # (U, d)
+                    Z = self._list_windows(items, shorter)  # (U, d)
                     with torch.no_grad():
-                        gain = Z - self._windows(items, _replace_window(ids, merged, 1 - k))
+                        gain = Z - self._list_windows(items, _replace_window(ids, merged, 1 - k))
                     return Z + lean.gather(1, k) * gain
                 # Item j of the shorter sequence is the old j if the merge lies behind it, the merge, or the old j+1.
                 behind, before = lean.flip(1).cumsum(1).flip(1) - lean, lean.cumsum(1) - lean  # (U, n-1)
@@ -165,18 +165,18 @@ class RuleNetwork(nn.Module):
             ids = shorter
 
         pairs, where = _find_unique_windows(ids, len(items))
-        return self._windows(items, pairs).index_select(0, where[:, 0])
+        return self._list_windows(items, pairs).index_select(0, where[:, 0])
 
     def _merge(self, omega: Tensor, tables: Tables) -> Tensor:
         """Put a mixture of relations in the place of each pair, by its state (P, d): input gates (P, 4d)."""
         attention = (omega @ tables.keys[:-1].T).softmax(1)  # over H, NEG is no relation (P, 2R)
         return attention @ tables.merged_gates
 
-    def _logits(self, Z: Tensor, tables: Tables) -> Tensor:
+    def _compute_logits(self, Z: Tensor, tables: Tables) -> Tensor:
         """Compare Z (U, d) with every relation and NEG: (U, 2R+1)."""
         return Z @ tables.keys.T
 
-    def _windows(self, items: Tensor, pairs: Tensor) -> Tensor:
+    def _list_windows(self, items: Tensor, pairs: Tensor) -> Tensor:
         """Run the LSTM over pairs of items: (P, 2) rows of the gates (T, 4d) -> last states (P, d)."""
         firsts, a = torch.unique(pairs[:, 0], return_inverse=True)
         h1, c1 = _encode_first_relation(items.index_select(0, firsts))  # (firsts, d)
@@ -197,7 +197,7 @@ class RuleNetwork(nn.Module):
 
 
 @denormals_as_zero()
-def head_probabilities(network: RuleNetwork, bodies: Ids, device: str = "cpu") -> NDArray[np.float64]:
+def predict_head_probabilities(network: RuleNetwork, bodies: Ids, device: str = "cpu") -> NDArray[np.float64]:
     """P(head relation | body) of bodies by id (n, L), short ones filled with -1: (n, 2R+1)."""
     with torch.no_grad():
         ids = torch.from_numpy(bodies.astype(np.int64)).to(device)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from stablerule.errors import OptionError, closest
+from stablerule.errors import OptionError, spell_closest
 
 if TYPE_CHECKING:
     from stablerule.reasoning.scoring.theory import By
@@ -289,15 +289,17 @@ PAPER_SIZES = {
 }
 
 
-def paper_options(graph: str) -> dict[str, Any]:
+def find_paper_options(graph: str) -> dict[str, Any]:
     """Return the arguments of StableRule that the paper prints for a graph.
 
-    >>> paper_options("umls")["training"].size
+    >>> find_paper_options("umls")["training"].size
     512
     """
     if graph not in PAPER_SIZES:
         known = ", ".join(PAPER_SIZES)
-        raise OptionError(f"The paper has no settings for {graph!r}.{closest(graph, PAPER_SIZES)} It has: {known}.")
+        raise OptionError(
+            f"The paper has no settings for {graph!r}.{spell_closest(graph, PAPER_SIZES)} It has: {known}."
+        )
     batch_size, size, steps, learning_rate, weight_steps = PAPER_SIZES[graph]
     return {
         "max_length": 3,

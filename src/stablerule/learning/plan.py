@@ -168,10 +168,10 @@ def plan_counting(graph: Graph, o: MinesRules) -> Plan:
         bodies = expect_body_count(graph, walks, o.max_length, o.seed, pilot)
         kept = count_kept_chains(graph, bodies, o.rules_per_relation or choose_rule_count(graph), pilot)
         work = foretell_learning_costs(graph, o, walks, kept, pilot)
-    return Plan(walks, bodies, 200.0 * bodies, clock_seconds(sum(work.values())), work)
+    return Plan(walks, bodies, 200.0 * bodies, expect_clock_seconds(sum(work.values())), work)
 
 
-def clock_seconds(cpu_seconds: float) -> float:
+def expect_clock_seconds(cpu_seconds: float) -> float:
     """Turn CPU seconds into seconds of the clock, with all cores."""
     return cpu_seconds * (ALONE + (1 - ALONE) / count_cores())
 

@@ -49,7 +49,7 @@ def fit_on_everything(
     """
     if not refit or lesson.valid is not None or lesson.some_serve or not count_held_out(lesson.graph):
         return learn(lesson)
-    part = hold_out(lesson, seed)
+    part = hold_out_facts_to_learn(lesson, seed)
     learned = learn(part)
     if learned.rules is None or learned.choice is None:
         return learned
@@ -60,7 +60,7 @@ def fit_on_everything(
     return replace(learned, rules=rules, choice=choice, calibration=calibration, held_out=count, ready=None)
 
 
-def hold_out(lesson: Lesson, seed: int) -> Lesson:
+def hold_out_facts_to_learn(lesson: Lesson, seed: int) -> Lesson:
     """Return a lesson whose validation facts were drawn from those of its graph."""
     graph = lesson.graph
     share = count_held_out(graph) / graph.n_facts

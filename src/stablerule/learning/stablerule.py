@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from stablerule.errors import InputError, MissingExtra
 from stablerule.learning.fitting import fit_stablerule, measure_rules_again
-from stablerule.learning.options import OLD_NAMES, Decorrelation, Mining, Training, paper_options
+from stablerule.learning.options import OLD_NAMES, Decorrelation, Mining, Training, find_paper_options
 from stablerule.learning.plan import plan_stablerule
 from stablerule.learning.refit import fit_on_everything
 from stablerule.reasoning.reasoner import RuleReasoner
@@ -84,7 +84,7 @@ class StableRule(RuleReasoner):
         >>> StableRule.paper("umls").training.size
         512
         """
-        return cls(**(paper_options(graph) | changes))
+        return cls(**(find_paper_options(graph) | changes))
 
     def fit(
         self,

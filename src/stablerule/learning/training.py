@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from stablerule.errors import OptionError
-from stablerule.learning.batches import Batch, Pool
+from stablerule.learning.batches import Batch, SamplePool
 from stablerule.learning.checkpoints import Progress
-from stablerule.learning.decorrelation import BodyWeights, random_weights
+from stablerule.learning.decorrelation import BodyWeights, draw_random_weights
 from stablerule.learning.network import denormals_as_zero
 from stablerule.learning.options import LARGE_BATCH
 from stablerule.progress import progress_bar
@@ -50,7 +50,7 @@ def train_network(
 
     Either leaves a checkpoint, from which a run with more time goes on.
     """
-    began, time_for_it = time.perf_counter(), (budget or Budget(None)).part(TRAINING_SHARE)
+    began, time_for_it = time.perf_counter(), (budget or Budget(None)).take_part(TRAINING_SHARE)
     learned, judging = samples.split(o.held_out, seed)
     network.to(device)
     adam = torch.optim.Adam(network.parameters(), lr=o.learning_rate)
@@ -67,7 +67,7 @@ def train_network(
         with progress_bar("learning", total) as advance, interrupt_later() as interrupted:
             advance(at.stage * o.steps + at.step)
             for stage in stages[at.stage :]:
-                pool, judge = Pool(learned, stage, device), Pool(judging, stage, device)
+                pool, judge = SamplePool(learned, stage, device), SamplePool(judging, stage, device)
                 test = judge.draw(HELD_OUT_SAMPLES, (seed, 1, at.stage)) if len(judge) else None
                 while at.step < o.steps and not (out_of_time := time_for_it.passed):
                     batch = pool.draw(o.batch_size or LARGE_BATCH, (seed, 0, at.stage, at.step))
@@ -83,7 +83,7 @@ def train_network(
                     advance(1, "  ".join(f"{name} {value:.3f}" for name, value in at.steps[-1].items()))
                     if test and at.step % o.check_every == 0 and not improves_held_out_loss(network, test, best, o, at):
                         break
-                    if checkpoints and (checkpoints.due() or interrupted()):
+                    if checkpoints and (checkpoints.is_due() or interrupted()):
                         checkpoints.keep(at, network, adam, body_weights, best)
                     if interrupted():
                         raise KeyboardInterrupt
@@ -132,7 +132,7 @@ def weigh_training_batch(
     w, steps = body_weights.update(batch.ids, Z, batch.counts)
     if decorrelation.random:
         generator = torch.Generator().manual_seed(seed * 1_000_003 + at.stage * 100_003 + at.step)
-        w = random_weights(batch.counts, steps[-1].share, generator).to(Z)
+        w = draw_random_weights(batch.counts, steps[-1].share, generator).to(Z)
     return w, {"dependence": steps[-1].dependence, "share": steps[-1].share, "largest": steps[-1].largest}
 
 

@@ -51,7 +51,7 @@ class SupportSums(NamedTuple):
         """Begin at zero."""
         return cls(*(np.zeros(bodies) for _ in range(5)), *(np.zeros(conclusions) for _ in range(6)))
 
-    def part(self, bodies: slice, conclusions: slice) -> SupportSums:
+    def take_part(self, bodies: slice, conclusions: slice) -> SupportSums:
         """Some bodies and their conclusions: sums that are added to the part are added to the whole."""
         return SupportSums(*(a[bodies] for a in self[:5]), *(a[conclusions] for a in self[5:]))
 
@@ -67,7 +67,7 @@ class Conclusions(NamedTuple):
     ask_tails: NDArray[np.bool_]
     owners: NDArray[np.int64]
 
-    def part(self, bodies: slice) -> tuple[slice, Conclusions]:
+    def take_part(self, bodies: slice) -> tuple[slice, Conclusions]:
         """Return where the conclusions of some bodies are, and these conclusions."""
         starts = self.starts[bodies.start : bodies.stop + 1]
         slots = slice(int(starts[0]), int(starts[-1]))

@@ -35,7 +35,7 @@ class Budget:
     >>> Budget(None).passed, Budget(60).left > 3500, Budget(0).passed
     (False, True, True)
     >>> whole = Budget(60)
-    >>> whole.part(0).passed, whole.passed, whole.cut_short
+    >>> whole.take_part(0).passed, whole.passed, whole.cut_short
     (True, False, True)
     """
 
@@ -66,7 +66,7 @@ class Budget:
         """Remember that less was done than without a budget."""
         self._whole.cut_short = True
 
-    def part(self, share: float) -> Budget:
+    def take_part(self, share: float) -> Budget:
         """A deadline for a part of what is left."""
         return Budget(share * self.left / 60 if self.limited else None, self._whole)
 

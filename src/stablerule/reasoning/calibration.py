@@ -30,7 +30,7 @@ import numpy as np
 from stablerule.errors import OptionError
 from stablerule.graph import Graph, Triples
 from stablerule.graph.behaviour import find_behaviour
-from stablerule.reasoning.curves import Curve, Scored, fit_curve
+from stablerule.reasoning.curves import Curve, ScoredCandidates, fit_curve
 from stablerule.reasoning.queries import join_known_graphs
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.score import AGGREGATIONS
@@ -68,14 +68,15 @@ class Calibration:
 
     facts: those of the graph. left_out: known facts that were no candidates, those of the graph included. hidden,
     queries: facts that were hidden, and heads that were asked. reliability: how many facts of valid that chose nothing
-    score as the curves expect, see `judge`; empty without such facts. missing: the share of the source's facts that the
-    graph is assumed to lack. since: known facts that are left out by now, and were not when the curves were made.
+    score as the curves expect, see `judge_probabilities`; empty without such facts. missing: the share of the source's
+    facts that the graph is assumed to lack. since: known facts that are left out by now, and were not when the curves
+    were made.
 
     >>> curve = Curve((0.0, 1.0), (0.0, 0.5), (99, 99))
     >>> calibration = Calibration((curve,), {"capital_of": (0, 0, -1, -1)}, facts=900)
     >>> calibration.read("capital_of", np.array([0.5, 1.0, 1.0]), np.array([0, 1, 2])).probabilities
     array([0.25, 0.5 ,  nan])
-    >>> calibration.assuming(missing=0.05).read("capital_of", np.ones(1), np.zeros(1, int)).probabilities.round(2)
+    >>> calibration.assume(missing=0.05).read("capital_of", np.ones(1), np.zeros(1, int)).probabilities.round(2)
     array([0.24])
     """
 
@@ -94,7 +95,7 @@ class Calibration:
             if len(numbers) != len(SITUATIONS) or not all(-1 <= number < len(self.curves) for number in numbers):
                 raise OptionError(f"relation {name!r} reads curves that are not there: {numbers!r}")
 
-    def assuming(self, *, missing: float | None = None, known: int | None = None) -> Calibration:
+    def assume(self, *, missing: float | None = None, known: int | None = None) -> Calibration:
         """Return the same for another share of missing facts, or for so many known facts that are left out."""
         since = self.since if known is None else max(0, known - self.left_out)
         return replace(self, missing=self.missing if missing is None else missing, since=since)
@@ -145,7 +146,7 @@ def calibrate(
     known = join_known_graphs([graph, known], graph) or graph
     situations = Situations(known)
     unseen = RuleSearcher(forget_own_facts(search.encoded), search.ways.aggregation)
-    hidden = _hide_facts(unseen, graph if examples is None else examples.facts, situations, random)
+    hidden = _hide_calibration_facts(unseen, graph if examples is None else examples.facts, situations, random)
     if len(hidden.scores) < FEWEST:
         return f"rules lead to only {len(hidden.scores)} of the facts that were hidden to learn from; it takes {FEWEST}"
     queries = _sample_calibration_queries(situations, random)
@@ -172,7 +173,7 @@ def read_answers(
     scores: NDArray[np.float64],
 ) -> list[float | None]:
     """Return the probabilities of n answers: None for a fact that is known, and where there is none."""
-    situations, curves = Situations(known), calibration.assuming(known=known.n_facts)
+    situations, curves = Situations(known), calibration.assume(known=known.n_facts)
     found = np.full(len(heads), np.nan)
     for relation in np.unique(relations).tolist():
         here = relations == relation
@@ -191,7 +192,9 @@ class _Queries(NamedTuple):
     stand_for: NDArray[np.float64]
 
 
-def _hide_facts(search: RuleSearcher, facts: Graph, situations: Situations, random: np.random.Generator) -> Scored:
+def _hide_calibration_facts(
+    search: RuleSearcher, facts: Graph, situations: Situations, random: np.random.Generator
+) -> ScoredCandidates:
     """Score some facts of each relation and inverse as if they were missing, where a rule leads to them at all."""
     graph, parts = search.graph, []
     for relation in range(2 * graph.n_relations):
@@ -205,7 +208,7 @@ def _hide_facts(search: RuleSearcher, facts: Graph, situations: Situations, rand
         parts.append((heads, own, tails, situations.of_hidden(relation, heads, tails), np.full(n, there / max(n, 1))))
     heads, relations, tails, where, stand_for = (np.concatenate(column) for column in zip(*parts, strict=True))
     scores = search.score(heads, relations, tails, hidden=True)
-    return Scored(relations, where, scores, stand_for).take((scores != 0) & (where != NOWHERE))
+    return ScoredCandidates(relations, where, scores, stand_for).take((scores != 0) & (where != NOWHERE))
 
 
 def _share_out_calibration_queries(size: int, total: int, of_all: int) -> int:
@@ -229,7 +232,7 @@ def _sample_calibration_queries(situations: Situations, random: np.random.Genera
 
 def _find_calibration_candidates(
     search: RuleSearcher, queries: _Queries, known: Graph, situations: Situations
-) -> Scored:
+) -> ScoredCandidates:
     graph = search.graph
 
     def of_kind(relation: int) -> NDArray[np.bool_]:
@@ -243,7 +246,7 @@ def _find_calibration_candidates(
     for relation in np.unique(relations).tolist():
         here = relations == relation
         where[here] = situations.of(relation, heads[here], ends[here])
-    return Scored(relations, where, scores[query, place], queries.stand_for[query])
+    return ScoredCandidates(relations, where, scores[query, place], queries.stand_for[query])
 
 
 def _list_calibration_sorts(search: RuleSearcher) -> NDArray[np.int64]:
@@ -257,7 +260,7 @@ def _list_calibration_sorts(search: RuleSearcher) -> NDArray[np.int64]:
 
 
 def _fit_calibration_curves(
-    sorts: NDArray[np.int64], hidden: Scored, found: Scored
+    sorts: NDArray[np.int64], hidden: ScoredCandidates, found: ScoredCandidates
 ) -> tuple[tuple[Curve, ...], NDArray[np.int64]]:
     """Fit the curves, and number the one that each relation reads (2R, situations): the first with enough facts."""
     curves: list[Curve] = []
@@ -284,7 +287,11 @@ def _fit_calibration_curves(
 
 
 def _check_calibration(
-    calibration: Calibration, search: RuleSearcher, found: Scored, check: Triples | None, situations: Situations
+    calibration: Calibration,
+    search: RuleSearcher,
+    found: ScoredCandidates,
+    check: Triples | None,
+    situations: Situations,
 ) -> dict[str, Any]:
     """Compare with facts that nothing was learned from, as many for each as if they were the missing ones."""
     if check is None or len(check) < FEWEST:
@@ -296,13 +303,13 @@ def _check_calibration(
         here = check.relations == relation
         where[here] = situations.of_hidden(relation, check.heads[here], check.tails[here])
     stand_for = np.full(len(check), graph.n_facts * MISSING / (1 - MISSING) / len(check))
-    held_out = Scored(check.relations, where, scores, stand_for).take(scores != 0)
+    held_out = ScoredCandidates(check.relations, where, scores, stand_for).take(scores != 0)
     of_relations = found.take(found.relations < graph.n_relations)
     predicted, of_held_out = (_predict_by_curves(calibration, some, graph) for some in (of_relations, held_out))
-    return judge(predicted, of_held_out, of_relations.stand_for, held_out.stand_for)
+    return judge_probabilities(predicted, of_held_out, of_relations.stand_for, held_out.stand_for)
 
 
-def _predict_by_curves(calibration: Calibration, some: Scored, graph: Graph) -> NDArray[np.float64]:
+def _predict_by_curves(calibration: Calibration, some: ScoredCandidates, graph: Graph) -> NDArray[np.float64]:
     predicted = np.full(len(some.scores), np.nan)
     for relation in np.unique(some.relations).tolist():
         here = some.relations == relation
@@ -311,7 +318,7 @@ def _predict_by_curves(calibration: Calibration, some: Scored, graph: Graph) -> 
     return predicted
 
 
-def judge(
+def judge_probabilities(
     predicted: NDArray[np.float64],
     of_true: NDArray[np.float64],
     stand_for: NDArray[np.float64] | None = None,
@@ -324,7 +331,7 @@ def judge(
     `bins` of the predicted probability with n, its mean, and the share observed; `ece`, the mean distance of predicted
     and observed over bins, of candidates whose probability is at least so high.
 
-    >>> judge(np.array([0.05, 0.05, 0.75, 0.75]), np.array([0.75]))["ece"]
+    >>> judge_probabilities(np.array([0.05, 0.05, 0.75, 0.75]), np.array([0.75]))["ece"]
     0.15
     """
     weights, true_weights = (

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 import polars as pl
 
-from stablerule.errors import OptionError, closest
+from stablerule.errors import OptionError, spell_closest
 from stablerule.graph import INVERSE, Graph, Triples
 from stablerule.graph.behaviour import Z, find_behaviour
 from stablerule.reasoning.answers import list_answer_columns
@@ -26,7 +26,7 @@ from stablerule.reasoning.calibration import Calibration, Reading
 from stablerule.reasoning.queries import join_known_graphs, list_known_graphs
 from stablerule.reasoning.scoring.explain import find_first_rules_of_reasons
 from stablerule.reasoning.situations import HAVING, LACKING, OTHER, Situations
-from stablerule.reasoning.wanted import Wanted, WantedOptions
+from stablerule.reasoning.wanted import WantedFacts, WantedOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -90,7 +90,7 @@ def complete(
     """Yield new facts, the best 1,000 of all first; without a limit relation by relation, the best of each first.
 
     known: graphs whose facts are not new; those of the graph that is searched never are. relations: by name; None is
-    all. calibration: a text says why there is none. The other arguments are those of `Wanted`. Facts stand by
+    all. calibration: a text says why there is none. The other arguments are those of `WantedFacts`. Facts stand by
     probability where the model is calibrated, then by score, then by name.
 
     >>> from stablerule import Tabular, households
@@ -103,8 +103,10 @@ def complete(
     for name in options:
         if name not in WantedOptions.__annotations__:
             names = ("graph", "known", "relations", *WantedOptions.__annotations__)
-            raise OptionError(f"complete() has no argument {name!r}.{closest(name, names)} It has {', '.join(names)}.")
-    completion = Completion(search, Wanted(**options), known=known, relations=relations, calibration=calibration)
+            raise OptionError(
+                f"complete() has no argument {name!r}.{spell_closest(name, names)} It has {', '.join(names)}."
+            )
+    completion = Completion(search, WantedFacts(**options), known=known, relations=relations, calibration=calibration)
     return _find_new_facts(completion)
 
 
@@ -142,7 +144,7 @@ class Completion:
     def __init__(
         self,
         search: Searcher,
-        wanted: Wanted,
+        wanted: WantedFacts,
         *,
         known: Graph | Iterable[Graph] | None = None,
         relations: Iterable[str] | None = None,
@@ -154,11 +156,11 @@ class Completion:
         self._known = join_known_graphs([self.graph, *list_known_graphs(known)], self.graph) or self.graph
         self.calibration = None
         if isinstance(calibration, Calibration):
-            self.calibration = calibration.assuming(missing=wanted.missing, known=self._known.n_facts)
+            self.calibration = calibration.assume(missing=wanted.missing, known=self._known.n_facts)
         self._behaviour, self._situations = find_behaviour(self.graph), Situations(self._known)
         self._linked = _list_candidate_pairs(self._known) if wanted.unlinked else None
 
-    def asked(self, relation: int) -> Asked:
+    def choose_asked(self, relation: int) -> Asked:
         """Say which heads a relation asks, and which tails may answer."""
         wanted, back = self.wanted, self.graph.inverse(relation)
         states, ends = self._situations.states(relation), self._situations.states(back)
@@ -180,13 +182,13 @@ class Completion:
         some: which of the heads that it asks. advance: is told how many more heads are done; an error from there ends
         the work.
         """
-        found, asked = _Found.nothing(), self.asked(relation)
+        found, asked = _Found.nothing(), self.choose_asked(relation)
         size, heads = self.search.at_once(self.wanted.per_query, BLOCK), asked.heads[some]
         for start in range(0, len(heads), size):
             block = heads[start : start + size]
-            found = _Found.join(found, self._ask(relation, block, asked.tails)).best(self.wanted.most)
+            found = _Found.join(found, self._ask(relation, block, asked.tails)).keep_best(self.wanted.most)
             advance(len(block))
-        return self._frame(relation, found.best(None))
+        return self._frame(relation, found.keep_best(None))
 
     def nothing(self) -> pl.DataFrame:
         """Return no facts, in the same columns."""
@@ -248,7 +250,7 @@ def keep_best_new_facts(frame: pl.DataFrame, top: int) -> pl.DataFrame:
     return frame.sort(keys, descending=down, nulls_last=True).head(top)
 
 
-class Expected(NamedTuple):
+class ExpectedTrue(NamedTuple):
     """How many of some new facts are expected to be true, a 95% interval, and of how many that is known."""
 
     mean: float
@@ -286,14 +288,14 @@ class TrueFacts:
         self._sums = joined.group_by("curve").agg(pl.all().sum())
 
     @property
-    def expected(self) -> Expected | None:
+    def expected(self) -> ExpectedTrue | None:
         """The sum so far; None where no fact has a probability."""
         if self._sums is None or not len(self._sums):
             return None
         n, mean = int(self._sums["n"].sum()), float(self._sums["probability"].sum())
         shared = self._sums["error"].to_numpy()
         spread = Z * math.sqrt(float(self._sums["variance"].sum()) + float(shared @ shared))
-        return Expected(mean, max(0.0, mean - spread), min(float(n), mean + spread), n)
+        return ExpectedTrue(mean, max(0.0, mean - spread), min(float(n), mean + spread), n)
 
 
 class _Found(NamedTuple):
@@ -320,7 +322,7 @@ class _Found(NamedTuple):
         columns: Iterator[Any] = (column[which] for column in self)
         return _Found(*columns)
 
-    def best(self, most: int | None) -> _Found:
+    def keep_best(self, most: int | None) -> _Found:
         """Put in order, the best first; ids stand in the order of names."""
         by_probability = -np.nan_to_num(self.probabilities, nan=-1)
         return self.take(np.lexsort((self.tails, self.heads, -self.scores, by_probability))[:most])
@@ -366,7 +368,7 @@ def _number_wanted_relations(names: Iterable[str] | None, graph: Graph) -> list[
 
 
 def _check_wanted_bounds(
-    wanted: Wanted, search: Searcher, relations: list[int], calibration: Calibration | str | None
+    wanted: WantedFacts, search: Searcher, relations: list[int], calibration: Calibration | str | None
 ) -> None:
     if wanted.min_probability is not None and not isinstance(calibration, Calibration):
         raise OptionError(

@@ -20,7 +20,7 @@ LET_PASS = 1.5  # missing facts for each candidate
 ALIKE = 0.5  # a candidate with less than this share of the score of a hidden fact is no such candidate
 
 
-class Scored(NamedTuple):
+class ScoredCandidates(NamedTuple):
     """Candidates or facts (n,): relation, situation, score, and for how many each stands."""
 
     relations: Ids
@@ -28,9 +28,9 @@ class Scored(NamedTuple):
     scores: NDArray[np.float64]
     stand_for: NDArray[np.float64]
 
-    def take(self, which: NDArray[Any]) -> Scored:
+    def take(self, which: NDArray[Any]) -> ScoredCandidates:
         """Return some of them."""
-        return Scored(*(column[which] for column in self))
+        return ScoredCandidates(*(column[which] for column in self))
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Curve:
         return found
 
 
-def fit_curve(hidden: Scored, found: Scored) -> Curve | None:
+def fit_curve(hidden: ScoredCandidates, found: ScoredCandidates) -> Curve | None:
     """Fit missing facts per candidate by score, by isotonic regression over steps of candidates; None without any."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415  # takes a moment to import
 

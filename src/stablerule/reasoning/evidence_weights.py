@@ -88,7 +88,7 @@ def collect_weight_examples(
         run_queries(asked, heads[at], answers[at], wanted, desk, make_query_results(rows=some, stand_for=counts))
         rows[at], stand_for[at] = some, counts
 
-    search.in_parts(relations, heads, part)
+    search.run_in_parts(relations, heads, part)
     return Examples(rows, stand_for, relations)
 
 

@@ -204,7 +204,7 @@ class LearnedRecord:
     choice: ChoiceRecord = field(default_factory=ChoiceRecord)
     calibration: Calibration | NoCalibration | None = None
 
-    def learned(self, rules: RuleSet | None) -> Learned:
+    def make_learned(self, rules: RuleSet | None) -> Learned:
         """Return what was saved, with the rules that belong to it."""
         choice, chosen = None, self.choice
         if self.aggregation is not None:

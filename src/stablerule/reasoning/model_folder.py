@@ -21,7 +21,7 @@ import polars as pl
 
 from stablerule.errors import ReadError
 from stablerule.graph import Dataset, Graph, Triples, Vocabulary
-from stablerule.io import folder_beside
+from stablerule.io import write_folder_beside
 from stablerule.io.atomic import restore_folder
 from stablerule.io.checked_folder import CheckedFolder, sum_files
 from stablerule.io.frames import expect_damage
@@ -130,7 +130,7 @@ class SavedModel:
 
     def write(self, folder: Path, *, overwrite: bool = False, tensors: Mapping[str, Any] | None = None) -> None:
         """Write the folder, whole or not at all."""
-        with folder_beside(folder, overwrite=overwrite) as temporary:
+        with write_folder_beside(folder, overwrite=overwrite) as temporary:
             self._write_files(temporary, tensors)
             of_graph = GRAPH_FILES - {INDEX} if self.dataset is not None else set()  # the index has their checksums
             about = About(
@@ -138,7 +138,7 @@ class SavedModel:
                 method=self.method,
                 options=self.options,
                 data=self.data,
-                versions=installed_versions(),
+                versions=list_installed_versions(),
                 rules=None if self.learned.rules is None else len(self.learned.rules),
                 kept=None if self.dataset is None else _describe_kept_data(self.dataset),
                 checksums=sum_files(temporary, set(os.listdir(temporary)) - of_graph),
@@ -187,7 +187,9 @@ def read_model_folder(folder: Path) -> SavedModel:
         words = dataset.vocabulary
     sizes = len(words.entities), len(words.relations)
     if sizes != (about.data.entities, about.data.relations):
-        raise files.damaged(ABOUT, f"field 'data' is about other names: there are {sizes[0]:,} and {sizes[1]:,}")
+        raise files.make_damage_error(
+            ABOUT, f"field 'data' is about other names: there are {sizes[0]:,} and {sizes[1]:,}"
+        )
     return SavedModel(about.method, about.options, about.data, words, learned, about.versions, dataset, files)
 
 
@@ -209,7 +211,7 @@ def _read_learned_of_model(files: CheckedFolder, about: About) -> Learned:
         found = _convert_first_format(found)
     if isinstance(found, dict) and _is_earlier_calibration(found.get("calibration")):
         found["calibration"] = {"none_because": EARLIER}
-    return files.make_record(LearnedRecord, found, LEARNED).learned(rules)
+    return files.make_record(LearnedRecord, found, LEARNED).make_learned(rules)
 
 
 def _is_earlier_calibration(saved: Any) -> bool:
@@ -223,9 +225,9 @@ def _read_rules_of_model(files: CheckedFolder, count: int) -> RuleSet:
             frame = pl.read_parquet(io.BytesIO(raw))
         rules = RuleSet.from_frame(frame)
     except ReadError as error:
-        raise files.damaged(RULES, error.problem) from error
+        raise files.make_damage_error(RULES, error.problem) from error
     if len(rules) != count:
-        raise files.damaged(RULES, f"{len(rules):,} rules instead of {count:,}")
+        raise files.make_damage_error(RULES, f"{len(rules):,} rules instead of {count:,}")
     return rules
 
 
@@ -234,7 +236,7 @@ def _read_dataset_of_model(files: CheckedFolder, about: About) -> Dataset:
     assert about.kept is not None  # noqa: S101  # the caller looked
     graph = read_graph(files)
     if (graph.sha256, graph.n_facts) != (about.data.sha256, about.data.facts):
-        raise files.damaged(INDEX, "it is not the graph that the model learned from")
+        raise files.make_damage_error(INDEX, "it is not the graph that the model learned from")
     sizes = {"valid": about.kept.valid, "test": about.kept.test}
     held_out = {name: _read_facts_of_model(files, name, graph, sizes[name]) for name in HELD_OUT}
     return Dataset.of_graph(graph, **held_out, prefixes=about.kept.prefixes, source=about.data.source)
@@ -243,11 +245,11 @@ def _read_dataset_of_model(files: CheckedFolder, about: About) -> Dataset:
 def _read_facts_of_model(files: CheckedFolder, name: str, graph: Graph, count: int) -> Triples:
     file = f"{name}.npy"
     if count < 0:
-        raise files.damaged(ABOUT, f"field 'kept.{name}' must be 0 or more, found {count}")
+        raise files.make_damage_error(ABOUT, f"field 'kept.{name}' must be 0 or more, found {count}")
     rows = files.map_array(file, np.int32, (count, 3))
     bounds = np.array([graph.n_entities, graph.n_relations, graph.n_entities])
     if ((rows < 0) | (rows >= bounds)).any():
-        raise files.damaged(file, "it holds ids that the graph does not have")
+        raise files.make_damage_error(file, "it holds ids that the graph does not have")
     return Triples(rows)
 
 
@@ -274,7 +276,7 @@ def _describe_missing_model(place: Path) -> str:
     return f"{what}. Make one with: stablerule learn DATA -o {'MODEL' if place.exists() else shlex.quote(str(place))}"
 
 
-def installed_versions() -> dict[str, str]:
+def list_installed_versions() -> dict[str, str]:
     """Versions of what a result depends on."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stablerule.reasoning.reasoner import Reasoner
     from stablerule.reasoning.rule_searcher import RuleSearcher
     from stablerule.reasoning.searcher import Searcher
-    from stablerule.reasoning.wanted import Wanted
+    from stablerule.reasoning.wanted import WantedFacts
     from stablerule.reasoning.whynot import WhyNot
 
 
@@ -134,7 +134,7 @@ class ModelOnGraph:
         """Say where a triple stands among the answers, and why not further up; facts of all splits are known."""
         return explain_why_not(self.search, *encode_triples([triple], self.graph.vocabulary), known=self.known)
 
-    def completion(self, wanted: Wanted, relations: Iterable[str] | None = None) -> Completion:
+    def completion(self, wanted: WantedFacts, relations: Iterable[str] | None = None) -> Completion:
         """Make ready what finds new facts, relation by relation."""
         return Completion(
             self.searcher,

@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
-from stablerule.errors import OptionError, closest, listed
+from stablerule.errors import OptionError, spell_closest, spell_names
 
 GONE = ("minutes",)  # options that became arguments of `fit`
 
@@ -20,7 +20,7 @@ class HasOptions:
     seed: int = 0
 
     @classmethod
-    def option_names(cls) -> list[str]:
+    def list_option_names(cls) -> list[str]:
         """The options of the learner; those of a group by dotted names."""
         return list(list_options(cls))
 
@@ -164,8 +164,12 @@ def _list_options_near(name: str, known: list[str], groups: Iterable[str]) -> st
         return f" Closest: {same[0]!r}."
     own = [full for full in known if full.startswith(f"{group}.")]
     if not own:
-        return closest(name, [*known, *groups]) or listed(known, most=None)
-    return closest(name, own) if closest(field, [full.removeprefix(f"{group}.") for full in own]) else listed(own, None)
+        return spell_closest(name, [*known, *groups]) or spell_names(known, most=None)
+    return (
+        spell_closest(name, own)
+        if spell_closest(field, [full.removeprefix(f"{group}.") for full in own])
+        else spell_names(own, None)
+    )
 
 
 def _change_option_group(owner: type, group: str, begun: Any, some: Mapping[str, Any]) -> Any:
@@ -173,7 +177,7 @@ def _change_option_group(owner: type, group: str, begun: Any, some: Mapping[str,
     hints = get_type_hints(type(begun))
     for name in some:
         if name not in hints:
-            raise OptionError(f"{owner.__name__} has no option '{group}.{name}'.{closest(name, list(hints))}")
+            raise OptionError(f"{owner.__name__} has no option '{group}.{name}'.{spell_closest(name, list(hints))}")
     values = {name: _convert_option_value(owner, f"{group}.{name}", value, hints[name]) for name, value in some.items()}
     try:
         return replace(begun, **values)

@@ -23,10 +23,10 @@ T = TypeVar("T")
 Limits: TypeAlias = "Callable[[int], NDArray[np.bool_]] | None"
 
 
-def in_blocks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+def divide_queries_into_blocks(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """Yield lists of at most `size` items, without reading further ahead.
 
-    >>> list(in_blocks("abcde", 2))
+    >>> list(divide_queries_into_blocks("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]
     """
     rest = iter(items)

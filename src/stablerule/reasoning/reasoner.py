@@ -24,9 +24,9 @@ from stablerule.reasoning.queries import (
     check_asked_graph,
     check_at_least_one,
     check_queries_listed,
+    divide_queries_into_blocks,
     encode_queries,
     encode_triples,
-    in_blocks,
     join_known_graphs,
     join_triple,
     limit_candidates,
@@ -152,9 +152,9 @@ class Reasoner(HasOptions, ABC):
         asked = check_queries_listed(queries, "queries", "(head, relation)")
         reasons = (ALL if most_reasons is None else most_reasons) if explain else 0
         graphs = [*list_known_graphs(known), *([self._known_on(search.graph)] if new else [])]
-        return self._answers(search, asked, k, limits, join_known_graphs(graphs, search.graph), reasons)
+        return self._yield_answers(search, asked, k, limits, join_known_graphs(graphs, search.graph), reasons)
 
-    def _answers(
+    def _yield_answers(
         self,
         search: Searcher,
         queries: Iterable[tuple[str, str]],
@@ -167,7 +167,7 @@ class Reasoner(HasOptions, ABC):
         known = self._known_on(search.graph)
         if left_out is not None:
             known = join_known_graphs([known, left_out], search.graph) or known
-        for block in in_blocks(queries, search.at_once(k, BLOCK)):
+        for block in divide_queries_into_blocks(queries, search.at_once(k, BLOCK)):
             heads, relations = encode_queries(block, words)
             found, scores, reasons = search.answer(heads, relations, k, left_out, limits, reasons=most)
             query, place = np.nonzero(found >= 0)

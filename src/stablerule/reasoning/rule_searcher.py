@@ -72,7 +72,7 @@ class RuleSearcher:
             run_queries(asked, heads[rows], answers[rows], wanted, desk, results)
             out[rows] = results.ranks
 
-        self.in_parts(relations, heads, part)
+        self.run_in_parts(relations, heads, part)
         best = 1 + out[:, 0]
         return Ranks(best, best + out[:, 1], out[:, 2] > 0, out[:, 3])
 
@@ -114,7 +114,7 @@ class RuleSearcher:
             if reasons:
                 noted.append(((rows[:, None] * k + np.arange(k)).ravel(), why))
 
-        self.in_parts(relations, heads, part)
+        self.run_in_parts(relations, heads, part)
         return Found(found, scores, join_reasons(noted, found.size) if reasons else None)
 
     def at_once(self, k: int, most: int) -> int:
@@ -155,7 +155,7 @@ class RuleSearcher:
             scores[rows] = np.where(np.isnan(values[:, 0]), 0, self.ways.shown(asked.relation, values[:, 0]))
             noted.append((rows, why))
 
-        self.in_parts(relations, heads, part)
+        self.run_in_parts(relations, heads, part)
         return scores, noted
 
     def name_reasons(self, heads: Ids, relations: Ids, tails: Ids, reasons: Reasons) -> list[tuple[Explanation, ...]]:
@@ -171,7 +171,7 @@ class RuleSearcher:
         names = map(self.graph.vocabulary.relation_name, relations)
         return 1.0 if all(self.ways.aggregation.of(name) in BOUNDED for name in names) else math.inf
 
-    def asked(self, relation: int) -> Asked:
+    def gather_asked(self, relation: int) -> Asked:
         """Gather what the queries of one relation have in common."""
         graph = self.graph
         popularity = np.bincount(graph.facts(relation)[1], minlength=graph.n_entities).astype(np.int32)
@@ -189,7 +189,7 @@ class RuleSearcher:
         yield desk
         self._desks.put(desk)  # after an error it may not be clean, and is not given back
 
-    def in_parts(self, relations: Ids, heads: Ids, part: Callable[[Asked, NDArray[np.int64], Desk], None]) -> None:
+    def run_in_parts(self, relations: Ids, heads: Ids, part: Callable[[Asked, NDArray[np.int64], Desk], None]) -> None:
         """Do the queries relation by relation, those of one head together, in threads."""
         order = np.lexsort((heads, relations))
         cuts = np.flatnonzero(np.diff(relations[order])) + 1
@@ -197,6 +197,6 @@ class RuleSearcher:
 
         def work(rows: NDArray[np.int64]) -> None:
             with self._desk() as desk:
-                part(self.asked(int(relations[rows[0]])), rows, desk)
+                part(self.gather_asked(int(relations[rows[0]])), rows, desk)
 
         run_in_threads(work, [run[i : i + CHUNK] for run in runs for i in range(0, len(run), CHUNK)])

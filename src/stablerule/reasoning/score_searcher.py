@@ -75,17 +75,17 @@ class ScoreSearcher:
         """
         k = min(k, self.graph.n_entities)
         found, values = np.full((len(heads), k), -1, np.int32), np.zeros((len(heads), k))
-        for rows in self._blocks(len(heads)):
+        for rows in self._score_in_blocks(len(heads)):
             raw = np.asarray(self._score(heads[rows].astype(np.int64), relations[rows].astype(np.int64)), np.float64)
             visible = np.asarray(self._shown(raw), np.float64)
             for row, place in enumerate(range(len(heads))[rows]):
                 head, relation = int(heads[place]), int(relations[place])
-                out = self._left_out(head, relation, raw[row], known, allowed)
+                out = self._mark_left_out(head, relation, raw[row], known, allowed)
                 order = np.argsort(np.where(out, np.inf, -raw[row]), kind="stable")[: min(k, int((~out).sum()))]
                 found[place, : len(order)], values[place, : len(order)] = order, visible[row, order]
-        return Found(found, values, self._reasons(heads, relations, found, reasons))
+        return Found(found, values, self._make_reasons(heads, relations, found, reasons))
 
-    def _reasons(self, heads: Ids, relations: Ids, found: Ids, most: int) -> Reasons | None:
+    def _make_reasons(self, heads: Ids, relations: Ids, found: Ids, most: int) -> Reasons | None:
         if not most or self._rules is None:
             return None
         query, place = np.nonzero(found >= 0)
@@ -95,7 +95,7 @@ class ScoreSearcher:
     def score(self, heads: Ids, relations: Ids, tails: Ids) -> NDArray[np.float64]:
         """Return the score of each triple (n,)."""
         values = np.empty(len(heads))
-        for rows in self._blocks(len(heads)):
+        for rows in self._score_in_blocks(len(heads)):
             raw = self._score(heads[rows].astype(np.int64), relations[rows].astype(np.int64))
             values[rows] = self._shown(raw)[np.arange(len(raw)), tails[rows]]
         return values
@@ -116,10 +116,10 @@ class ScoreSearcher:
         """Return columns rule and path of facts of one relation, if there are rules."""
         return {} if self._rules is None else self._rules.tabulate_reasons(relation, heads, tails, rules)
 
-    def _blocks(self, n: int) -> list[slice]:
+    def _score_in_blocks(self, n: int) -> list[slice]:
         return [slice(start, min(start + self._at_most, n)) for start in range(0, n, self._at_most)]
 
-    def _left_out(
+    def _mark_left_out(
         self,
         head: int,
         relation: int,

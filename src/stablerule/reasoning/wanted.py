@@ -15,7 +15,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedFacts:
     """Which new facts are wanted.
 
     top: so many of all relations together, or "all". None is the best 1,000, or all of them where another argument
@@ -76,7 +76,7 @@ class Wanted:
 
 
 class WantedOptions(TypedDict, total=False):
-    """The arguments of `Wanted`, by name."""
+    """The arguments of `WantedFacts`, by name."""
 
     top: int | Literal["all"] | None
     per_relation: int | None

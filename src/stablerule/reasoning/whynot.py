@@ -28,7 +28,7 @@ SHOWN = 3  # rules that were tried, answers that stand above, names on a line
 
 
 @dataclass(frozen=True)
-class Attempt:
+class RuleAttempt:
     """How far one rule gets: `taken` steps of its body from the entity `start`, which is the query's.
 
     relation: the step that leads nowhere, None where the whole body can be walked but ends elsewhere.
@@ -50,13 +50,13 @@ class Attempt:
         if not self.reached:
             return f"leads there from {quote_name(self.start)} only by paths that pass an entity twice"
         if self.relation is None:
-            return f"leads from {quote_name(self.start)} to {self._where()}, not there"
+            return f"leads from {quote_name(self.start)} to {self._say_where()}, not there"
         constants = self.rule.rule.constants
         to = f" to {quote_name(constants[1])}" if constants is not None and constants[1] is not None else ""
         step = f"step {self.taken + 1} of {self.rule.rule.length}"
-        return f"ends at {step}: no {self.relation} from {self._where()}{to}"
+        return f"ends at {step}: no {self.relation} from {self._say_where()}{to}"
 
-    def _where(self) -> str:
+    def _say_where(self) -> str:
         more = self.reached - len(self.names)
         return ", ".join(map(quote_name, self.names)) + (f" and {spell_count(more, 'other')}" if more else "")
 
@@ -78,7 +78,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Rival:
+class AnswerAbove:
     """An answer that stands above: its score, whether it is a known fact, and the rule with the largest share.
 
     facts: how many facts of the relation end there, which decides where the rules leave it open.
@@ -129,8 +129,8 @@ class WhyNot:
     rank_among_new: Rank
     rules: int
     best: Explanation | None = None
-    attempts: tuple[Attempt, ...] = ()
-    above: tuple[Rival, ...] = ()
+    attempts: tuple[RuleAttempt, ...] = ()
+    above: tuple[AnswerAbove, ...] = ()
 
     @property
     def found(self) -> bool:
@@ -212,10 +212,10 @@ class WhyNot:
 
 def explain_why_not(search: RuleSearcher, head: Ids, relation: Ids, tail: Ids, *, known: Graph | None = None) -> WhyNot:
     """Say where a triple (1,) each stands and why; `known` are the facts that count as known, else the graph's."""
-    return _Doubt(search, int(head[0]), int(relation[0]), int(tail[0]), known).why_not()
+    return _WhyNotSearch(search, int(head[0]), int(relation[0]), int(tail[0]), known).why_not()
 
 
-class _Doubt:
+class _WhyNotSearch:
     """One triple, by ids, that somebody wonders about."""
 
     def __init__(self, search: RuleSearcher, head: int, relation: int, tail: int, known: Graph | None) -> None:
@@ -230,7 +230,7 @@ class _Doubt:
         scores, reasons = self.search.explain(*query, most=1)
         ((*best_reasons,),) = self.search.name_reasons(*query, reasons)
         best = best_reasons[0] if best_reasons else None
-        rules, relevant = self._rules()
+        rules, relevant = self._try_rules()
         reason: Reason
         if best is not None:
             reason = "answer is first" if rank.best == 1 else "outranked"
@@ -241,13 +241,13 @@ class _Doubt:
             reason=reason,
             known=self._is_known(self.tail),
             score=float(scores[0]),
-            facts=self._facts(self.tail),
+            facts=self._list_facts(self.tail),
             rank=rank,
             rank_among_new=rank_among_new,
             rules=rules,
             best=best,
             attempts=tuple(map(self._attempt, relevant)) if reason == "rules but no path" else (),
-            above=self._above(min(SHOWN, rank.best - 1)) if reason == "outranked" else (),
+            above=self._list_answers_above(min(SHOWN, rank.best - 1)) if reason == "outranked" else (),
         )
 
     def _rank(self, heads: Any, relations: Any, tails: Any, known: Graph) -> Rank:
@@ -257,10 +257,10 @@ class _Doubt:
     def _is_known(self, tail: int) -> bool:
         return bool((self.known.tails(self.head, self.relation) == tail).any())
 
-    def _facts(self, tail: int) -> int:
+    def _list_facts(self, tail: int) -> int:
         return len(self.graph.tails(tail, self.graph.inverse(self.relation)))
 
-    def _above(self, count: int) -> tuple[Rival, ...]:
+    def _list_answers_above(self, count: int) -> tuple[AnswerAbove, ...]:
         words = self.graph.vocabulary
         query = np.array([self.head], np.int32), np.array([self.relation], np.int32)
         # A rank counts the head among the rivals.
@@ -269,11 +269,11 @@ class _Doubt:
         heads, relations = (np.repeat(column, len(found)) for column in query)
         named = self.search.name_reasons(heads, relations, found, reasons)
         return tuple(
-            Rival(words.entity_name(entity), score, self._is_known(entity), self._facts(entity), best)
+            AnswerAbove(words.entity_name(entity), score, self._is_known(entity), self._list_facts(entity), best)
             for entity, score, (best,) in zip(found.tolist(), scores.tolist(), named, strict=True)
         )
 
-    def _rules(self) -> tuple[int, list[int]]:
+    def _try_rules(self) -> tuple[int, list[int]]:
         """How many rules answer such a query, and the best of those that might lead to the tail, by number."""
         theory, back = self.search.encoded.theory, self.graph.inverse(self.relation)
         chains = np.arange(theory.starts[self.relation], theory.starts[self.relation + 1])
@@ -287,20 +287,20 @@ class _Doubt:
         best = relevant[np.argsort(-theory.weights[relevant], kind="stable")[:SHOWN]]
         return count, best.tolist()
 
-    def _attempt(self, rule: int) -> Attempt:
+    def _attempt(self, rule: int) -> RuleAttempt:
         encoded, words = self.search.encoded, self.graph.vocabulary
         scored = encoded.rules[int(encoded.rows[rule])]
         if rule >= encoded.n_chains:
             # It names the tail or the head, and did not fire: the other one lacks the trait.
             owner = self.head if words.relation_id(scored.rule.head_relation) == self.relation else self.tail
             name = words.entity_name(owner)
-            return Attempt(scored, name, 0, scored.rule.body[0], 1, (name,))
+            return RuleAttempt(scored, name, 0, scored.rule.body[0], 1, (name,))
         body = tuple(encoded.theory.bodies[rule, : encoded.theory.lengths[rule]].tolist())
         levels = [np.array([self.head], np.int32), *self._follow(body)]
         taken, last = len(levels) - 1, levels[-1]
         if taken == len(body):
             last = last[last != self.tail]  # by a path that passes an entity twice, which is none
-        return Attempt(
+        return RuleAttempt(
             scored,
             words.entity_name(self.head),
             taken,

@@ -62,7 +62,11 @@ def make_template_environment(package: str) -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        decimal=write_decimal, share=write_share, percent=write_percent, count=write_count, directions=split_directions
+        decimal=render_decimal,
+        share=render_share,
+        percent=render_percent,
+        count=render_count,
+        directions=split_directions,
     )
     return environment
 
@@ -91,29 +95,29 @@ def split_directions(text: str) -> list[tuple[str, bool]]:
     return [(run, place % 2 == 1) for place, run in enumerate(TURNED.split(text)) if run]
 
 
-def write_decimal(value: float) -> str:
+def render_decimal(value: float) -> str:
     """Write a measure with three digits."""
     return f"{value:.3f}"
 
 
-def write_share(value: float) -> str:
+def render_share(value: float) -> str:
     """Write a measured share.
 
-    >>> write_share(0.3742)
+    >>> render_share(0.3742)
     '37.4%'
     """
     return f"{value:.1%}"
 
 
-def write_percent(value: float) -> str:
+def render_percent(value: float) -> str:
     """Write a chosen share with the digits that it has.
 
-    >>> write_percent(0.95), write_percent(0.125)
+    >>> render_percent(0.95), render_percent(0.125)
     ('95%', '12.5%')
     """
     return f"{round(100 * value, 4):g}%"
 
 
-def write_count(value: float) -> str:
+def render_count(value: float) -> str:
     """Write a number of queries."""
     return f"{value:,.0f}"

@@ -29,10 +29,10 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Scale:
+class PageScale:
     """From 0 to `top`.
 
-    >>> Scale(0.5).place(0.2), Scale(0.5).width(0.1, 0.2), Scale(1.0).place(1.0000000000000007)
+    >>> PageScale(0.5).place(0.2), PageScale(0.5).width(0.1, 0.2), PageScale(1.0).place(1.0000000000000007)
     ('40%', '20%', '100%')
     """
 
@@ -40,10 +40,10 @@ class Scale:
     as_share: bool = False
 
     @classmethod
-    def up_to(cls, values: Iterable[float], *, as_share: bool = False) -> Scale:
+    def up_to(cls, values: Iterable[float], *, as_share: bool = False) -> PageScale:
         """Return the shortest scale that has all values on it.
 
-        >>> Scale.up_to([0.04, 0.3]).top
+        >>> PageScale.up_to([0.04, 0.3]).top
         0.5
         """
         largest = max(values, default=1.0)
@@ -51,11 +51,11 @@ class Scale:
 
     def place(self, value: float) -> str:
         """Say where a value stands; one beyond the scale stands at its end."""
-        return _write_percentage(self._share(value))
+        return _render_percentage(self._share(value))
 
     def width(self, start: float, end: float) -> str:
         """Say how wide a bar is."""
-        return _write_percentage(self._share(end) - self._share(start))
+        return _render_percentage(self._share(end) - self._share(start))
 
     @property
     def ticks(self) -> list[Tick]:
@@ -86,12 +86,12 @@ def stack_bars(counts: list[int]) -> list[tuple[str, str]]:
     whole = sum(shares) or 1.0
     found, start = [], 0.0
     for share in shares:
-        found.append((_write_percentage(start), _write_percentage(share / whole)))
+        found.append((_render_percentage(start), _render_percentage(share / whole)))
         start += share / whole
     return found
 
 
-def _write_percentage(share: float) -> str:
+def _render_percentage(share: float) -> str:
     return f"{round(100 * share, 2):g}%"
 
 
@@ -119,11 +119,11 @@ def render_shift_page(report: dict[str, Any]) -> str:
         {
             **shown,
             "constants": CONSTANTS,
-            "whole": Scale(),
+            "whole": PageScale(),
             "reached": _stack_reach(shown["reach"]),
             "far": _scale_distances(shown["distances"]),
             "moved": _scale_causes(shown["causes"]),
-            "spots": _sort_by_kind(shown["weak_spots"]),
+            "spots": _sort_report_causes(shown["weak_spots"]),
             "spots_measured": any(spot["measured_mrr"] is not None for spot in shown["weak_spots"]),
         },
     )
@@ -145,7 +145,7 @@ def _scale_distances(distances: list[dict[str, Any]]) -> dict[str, Any]:
         is_beyond = one["value"] > one["null_high"]
         is_called = "shifted" if one["is_shifted"] else "small" if is_beyond else "chance"
         rows.append({**one, "limit": limit, "is_called": is_called})
-    return {"rows": rows, "scale": Scale.up_to(max(one["value"], one["limit"]) for one in rows)}
+    return {"rows": rows, "scale": PageScale.up_to(max(one["value"], one["limit"]) for one in rows)}
 
 
 def _scale_causes(causes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -153,13 +153,15 @@ def _scale_causes(causes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {
         kind: {
             "rows": [{**cause, "parts": split_cause(cause["kind"], cause["text"])} for cause in rows],
-            "scale": Scale.up_to((share for cause in rows for share in (cause["before"], cause["now"])), as_share=True),
+            "scale": PageScale.up_to(
+                (share for cause in rows for share in (cause["before"], cause["now"])), as_share=True
+            ),
         }
-        for kind, rows in _sort_by_kind(causes).items()
+        for kind, rows in _sort_report_causes(causes).items()
     }
 
 
-def _sort_by_kind(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def _sort_report_causes(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(row["kind"], []).append(row)

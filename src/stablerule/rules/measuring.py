@@ -297,7 +297,7 @@ class Survey:
         parts.sort(key=lambda part: -float(new[part].sum()))  # the longest work first, so that all cores end together
 
         def run(part: slice) -> None:
-            slots, some = self.conclusions.part(part)
+            slots, some = self.conclusions.take_part(part)
             sum_body_support(
                 self.graph,
                 self.heads_of[int(self.bodies[part.start, 0])],
@@ -305,7 +305,7 @@ class Survey:
                 (self.tried[part], until[part]),
                 some,
                 self.examples,
-                self.sums.part(part, slots),
+                self.sums.take_part(part, slots),
             )
             advance(float(new[part].sum()))
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from stablerule.errors import OptionError, ReadError, spell_count
-from stablerule.graph import inverse_of
+from stablerule.graph import invert_relation_name
 from stablerule.rules.rule import Rule
 from stablerule.rules.scored import (
     GAIN,
@@ -127,7 +127,7 @@ confidence_high=None)
             wanted = [head_relation] if isinstance(head_relation, str) else list(head_relation)
             conditions.append(pl.col("head_relation").is_in(pl.Series(wanted, dtype=pl.String).implode()))
         if body_relation is not None:
-            either = pl.Series([body_relation, inverse_of(body_relation)], dtype=pl.String).implode()
+            either = pl.Series([body_relation, invert_relation_name(body_relation)], dtype=pl.String).implode()
             conditions.append(pl.col("body").list.eval(pl.element().is_in(either)).list.any())
         least = {"score": min_score, "confidence": min_confidence, "support": min_support}
         conditions += [pl.col(name) >= bound for name, bound in least.items() if bound is not None]

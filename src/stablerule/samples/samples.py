@@ -68,7 +68,7 @@ class RuleSamples:
         """(U,): how often each body was walked."""
         return np.bincount(self.cell_bodies, self.cell_counts, self.n_bodies).astype(np.int64)
 
-    def counts(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def count_heads(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """(n, 2R): how often each relation closed each of some bodies, given by their rows."""
         low, high = np.searchsorted(self.cell_bodies, rows), np.searchsorted(self.cell_bodies, rows, side="right")
         place = np.repeat(np.arange(len(rows)), high - low)

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from stablerule.shifts.causes import Cause
+    from stablerule.shifts.causes import ShiftCause
     from stablerule.shifts.distances import Distance
-    from stablerule.shifts.expected import Expected
+    from stablerule.shifts.expected import ExpectedAccuracy
     from stablerule.shifts.profile import Profile
     from stablerule.shifts.queries import QuerySet
     from stablerule.shifts.weak_spots import WeakSpot
@@ -33,7 +33,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
-class Reach:
+class QueryReach:
     """How many of n queries the rules can say anything about.
 
     unseen_entity, unseen_relation: the graph does not have the name; nothing_fires: it has both, and no rule reaches a
@@ -57,11 +57,11 @@ class Reach:
         return {**asdict(self), "outside": self.outside}
 
 
-def count_queries_in_reach(current: QuerySet, now: Profile, before: Profile) -> Reach:
+def count_queries_in_reach(current: QuerySet, now: Profile, before: Profile) -> QueryReach:
     """Count the current queries that are out of reach; now, before: those in the graph, and the reference."""
     no_relation = current.relations < 0
     no_entity = current.entities < 0
-    return Reach(
+    return QueryReach(
         n=len(current),
         unseen_entity=int((no_entity & ~no_relation).sum()),
         unseen_relation=int(no_relation.sum()),
@@ -75,7 +75,7 @@ def count_queries_in_reach(current: QuerySet, now: Profile, before: Profile) -> 
 
 
 def judge_shift(
-    reach: Reach, distances: tuple[Distance, ...], expected: Expected, limits: Thresholds
+    reach: QueryReach, distances: tuple[Distance, ...], expected: ExpectedAccuracy, limits: Thresholds
 ) -> tuple[Verdict, list[str]]:
     """Return the verdict with its reasons."""
     reasons = []
@@ -96,7 +96,13 @@ def judge_shift(
 
 
 def advise_on_shift(
-    verdict: Verdict, reach: Reach, causes: list[Cause], expected: Expected, spots: list[WeakSpot], *, labelled: int
+    verdict: Verdict,
+    reach: QueryReach,
+    causes: list[ShiftCause],
+    expected: ExpectedAccuracy,
+    spots: list[WeakSpot],
+    *,
+    labelled: int,
 ) -> list[str]:
     """Say what helps, the most pressing first."""
     advice = []

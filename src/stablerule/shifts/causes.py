@@ -18,7 +18,7 @@ SURE = 3.0  # standard errors
 
 
 @dataclass(frozen=True)
-class Cause:
+class ShiftCause:
     """A kind of query whose share changed: from `before` in the reference to `now`.
 
     standard_error: of the change; kind: relation, degree or body.
@@ -38,7 +38,7 @@ class Cause:
     def __str__(self) -> str:
         """Say it in a sentence.
 
-        >>> print(Cause("degree", "about entities of degree 3 or less", 0.18, 0.61, 0.01))
+        >>> print(ShiftCause("degree", "about entities of degree 3 or less", 0.18, 0.61, 0.01))
         queries about entities of degree 3 or less rise from 18% to 61%
         """
         moved = "rise" if self.change > 0 else "fall"
@@ -49,7 +49,7 @@ class Cause:
         return {**asdict(self), "text": str(self)}
 
 
-def name_shift_causes(reference: Profile, current: Profile, profiler: Profiler) -> list[Cause]:
+def name_shift_causes(reference: Profile, current: Profile, profiler: Profiler) -> list[ShiftCause]:
     """List the shares that moved, beyond three standard errors and by at least two points, the largest change first."""
     words = profiler.graph.vocabulary
     relations = np.unique(np.concatenate([reference.relations, current.relations]))
@@ -79,7 +79,7 @@ def name_shift_causes(reference: Profile, current: Profile, profiler: Profiler) 
     return sorted(found, key=lambda cause: -abs(cause.change))
 
 
-def _find_body_causes(reference: Profile, current: Profile, profiler: Profiler) -> list[Cause]:
+def _find_body_causes(reference: Profile, current: Profile, profiler: Profiler) -> list[ShiftCause]:
     """Look at each body among the queries of its relation: else a relation that is asked more often moves them all."""
     found = []
     for relation in np.intersect1d(reference.relations, current.relations):
@@ -93,7 +93,7 @@ def _find_body_causes(reference: Profile, current: Profile, profiler: Profiler) 
         for place, column in enumerate(columns.tolist()):
             error = _estimate_standard_error(before[place], len(old), now[place], len(new))
             name = f"where the body of {profiler.body_name(column)} leads somewhere"
-            found.append(Cause("body", name, float(before[place]), float(now[place]), error))
+            found.append(ShiftCause("body", name, float(before[place]), float(now[place]), error))
     return found
 
 
@@ -107,9 +107,9 @@ def _keep_distinct_bodies(columns: NDArray[np.int64], before: Any, now: Any, pro
     return np.sort(np.array(list(found.values()), np.int64))
 
 
-def _make_share_cause(kind: str, name: str, before: NDArray[np.bool_], now: NDArray[np.bool_]) -> Cause:
+def _make_share_cause(kind: str, name: str, before: NDArray[np.bool_], now: NDArray[np.bool_]) -> ShiftCause:
     old, new = float(before.mean()), float(now.mean())
-    return Cause(kind, name, old, new, _estimate_standard_error(old, len(before), new, len(now)))
+    return ShiftCause(kind, name, old, new, _estimate_standard_error(old, len(before), new, len(now)))
 
 
 def _estimate_standard_error(before: float, n_before: int, now: float, n_now: int) -> float:
@@ -119,6 +119,6 @@ def _estimate_standard_error(before: float, n_before: int, now: float, n_now: in
     return float(np.sqrt(share * (1 - share) * (1 / max(n_before, 1) + 1 / max(n_now, 1))))
 
 
-def _keep_largest_causes(causes: list[Cause]) -> list[Cause]:
+def _keep_largest_causes(causes: list[ShiftCause]) -> list[ShiftCause]:
     sure = [c for c in causes if abs(c.change) > SURE * c.standard_error and abs(c.change) >= 0.02]
     return sorted(sure, key=lambda cause: -abs(cause.change))[:MOST_OF_A_KIND]

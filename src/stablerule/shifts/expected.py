@@ -37,7 +37,7 @@ SHRINK = 10.0  # queries that the mean of all is worth, beside those of a relati
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedAccuracy:
     """The mean reciprocal rank to expect on the current queries, with its interval, or why it can't be told.
 
     effective: how many reference queries the weights are worth; reference: the plain mean over those. chance and
@@ -70,7 +70,7 @@ def expect_accuracy(
     hidden: Sequence[NDArray[np.int64]] = (),
     confidence: float = 0.95,
     seed: int = 0,
-) -> tuple[Expected, NDArray[np.float64]]:
+) -> tuple[ExpectedAccuracy, NDArray[np.float64]]:
     """Return the expectation for the current queries, and for each of them what the regression says.
 
     hidden: groups of the reference queries that only their answers show. How much the regression is wrong from group to
@@ -85,10 +85,10 @@ def expect_accuracy(
     plain = float(reciprocal_ranks.mean()) if len(reciprocal_ranks) else 0.0
     if len(answered) < FEWEST_CURRENT:
         why = f"{len(answered):,} of these queries have a candidate, and it takes {FEWEST_CURRENT} to say anything"
-        return Expected(None, None, None, confidence, 0.0, plain, why), each
+        return ExpectedAccuracy(None, None, None, confidence, 0.0, plain, why), each
     if len(usable) < FEWEST_EFFECTIVE:
         why = f"{len(usable):,} reference queries have a candidate, and it takes {FEWEST_EFFECTIVE}"
-        return Expected(None, None, None, confidence, float(len(usable)), plain, why), each
+        return ExpectedAccuracy(None, None, None, confidence, float(len(usable)), plain, why), each
     random = np.random.default_rng(seed)
     if len(usable) > MOST_REFERENCE:
         usable = np.sort(random.choice(usable, MOST_REFERENCE, replace=False))
@@ -115,9 +115,9 @@ def expect_accuracy(
     low, high = max(0.0, mean - wide), min(1.0, mean + wide)
     if effective < FEWEST_EFFECTIVE:
         why = f"the reference queries that look like these are worth {effective:.0f}, and it takes {FEWEST_EFFECTIVE}"
-        return Expected(None, None, None, confidence, effective, plain, why), each
+        return ExpectedAccuracy(None, None, None, confidence, effective, plain, why), each
     blind = sure * float(np.hypot(chance, between * share))
-    return Expected(mean, low, high, confidence, effective, plain, None, chance, unseen, blind), each
+    return ExpectedAccuracy(mean, low, high, confidence, effective, plain, None, chance, unseen, blind), each
 
 
 def _expect_without_candidate(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stablerule.errors import InputError, ReadError
-from stablerule.graph import INVERSE, inverse_of
+from stablerule.graph import INVERSE, invert_relation_name
 from stablerule.io.files import open_bytes
 from stablerule.io.text import read_text_lines
 
@@ -140,7 +140,9 @@ def _check_query_row(row: tuple[str, ...]) -> tuple[str, str, str]:
 
 def _encode_query(row: tuple[str, str, str], words: Vocabulary, unseen: _UnseenNames) -> tuple[int, int, int]:
     head, relation, tail = row
-    entity, asked, answer = (tail, inverse_of(relation), UNKNOWN) if head == UNKNOWN else (head, relation, tail)
+    entity, asked, answer = (
+        (tail, invert_relation_name(relation), UNKNOWN) if head == UNKNOWN else (head, relation, tail)
+    )
     known_entity, known_relation = entity in words.entities, asked.removeprefix(INVERSE) in words.relations
     if not known_entity:
         unseen.entities.append(entity)

@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stablerule.errors import InputError, OptionError, closest
-from stablerule.shifts.advice import Reach, Thresholds, Verdict, advise_on_shift, count_queries_in_reach, judge_shift
-from stablerule.shifts.causes import Cause, name_shift_causes
+from stablerule.errors import InputError, OptionError, spell_closest
+from stablerule.shifts.advice import (
+    QueryReach,
+    Thresholds,
+    Verdict,
+    advise_on_shift,
+    count_queries_in_reach,
+    judge_shift,
+)
+from stablerule.shifts.causes import ShiftCause, name_shift_causes
 from stablerule.shifts.distances import Distance, measure_distances
-from stablerule.shifts.expected import Expected, expect_accuracy
+from stablerule.shifts.expected import ExpectedAccuracy, expect_accuracy
 from stablerule.shifts.profile import Profiler
 from stablerule.shifts.weak_spots import WeakSpot, find_weak_spots
 
@@ -52,10 +59,10 @@ class ShiftReport:
     verdict: Verdict
     reasons: list[str]
     thresholds: Thresholds
-    reach: Reach
+    reach: QueryReach
     distances: tuple[Distance, ...]
-    causes: list[Cause]
-    expected: Expected
+    causes: list[ShiftCause]
+    expected: ExpectedAccuracy
     measured_mrr: float | None
     labelled: int
     weak_spots: list[WeakSpot]
@@ -159,7 +166,7 @@ def _measure_current_queries(profiler: Profiler, seen: QuerySet, known: Graph) -
     return measured
 
 
-def _scale_expected_accuracy(expected: Expected, share: float) -> Expected:
+def _scale_expected_accuracy(expected: ExpectedAccuracy, share: float) -> ExpectedAccuracy:
     """Queries about unseen names are lost: they count as 0."""
     if expected.mrr is None or expected.low is None or expected.high is None:
         return expected
@@ -199,7 +206,7 @@ class Condition:
         if found[1] not in names:
             raise OptionError(
                 f"There is no figure {found[1]!r} to put a condition on: there are {', '.join(names)}."
-                f"{closest(found[1], names)}"
+                f"{spell_closest(found[1], names)}"
             )
         return cls(found[1], found[2], bound)
 

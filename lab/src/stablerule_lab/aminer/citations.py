@@ -11,7 +11,7 @@ import polars as pl
 
 from stablerule.errors import OptionError, WriteError
 from stablerule.extending import OwnFolder, find_split_of_file, split_suffixes
-from stablerule.io import check_output_folder, folder_beside, read_dataset, write_dataset
+from stablerule.io import check_output_folder, read_dataset, write_dataset, write_folder_beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +68,7 @@ class CitationGraph:
         """
         folder = Path(folder)
         _check_format(suffix)
-        with folder_beside(folder, overwrite=overwrite, replaces=OURS) as temporary:
+        with write_folder_beside(folder, overwrite=overwrite, replaces=OURS) as temporary:
             try:
                 write_dataset(self.with_countries() if country_facts else self.dataset, temporary, suffix=suffix)
             except (OptionError, WriteError) as error:

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablerule.errors import InputError, OptionError, ReadError, closest
+from stablerule.errors import InputError, OptionError, ReadError, spell_closest
 from stablerule.extending import check_count, split_suffixes
 from stablerule.graph import Triples, split_triples
 from stablerule.io import ReadOptions
@@ -166,6 +166,6 @@ def _damaged(gathered: Gathering, damage: Damage, where: str, *, skip: bool) -> 
 def _nothing_left(gathered: Gathering, wanted: Wanted, other_venues: set[str], paths: list[Path]) -> str:
     reasons = ("of no known year", "of other years", "of other venues")
     told = ", ".join(f"{gathered.counts[reason]:,} are {reason}" for reason in reasons if gathered.counts[reason])
-    near = "".join(closest(venue, other_venues) for venue in sorted(wanted.venues or ()))
+    near = "".join(spell_closest(venue, other_venues) for venue in sorted(wanted.venues or ()))
     records = gathered.counts["records"]
     return f"{paths[0]}: no paper is left of {records:,}{': ' * bool(told)}{told}.{near}"

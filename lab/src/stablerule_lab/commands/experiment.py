@@ -12,9 +12,9 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.padding import Padding
 
-from stablerule.cli.output import console, errors, make_printed_table, note, plain, print_table
+from stablerule.cli.output import console, errors, make_printed_table, plain, print_note, print_table
 from stablerule.datasets import CATALOG
-from stablerule.errors import MissingExtra, OptionError, WriteError, closest
+from stablerule.errors import MissingExtra, OptionError, WriteError, spell_closest
 from stablerule.extending import is_dataset_at_hand
 from stablerule.io import write_beside
 from stablerule_lab.experiments.cells import Cell, fresh_cells, read_cells
@@ -82,7 +82,7 @@ def experiment(
         return
     if name not in EXPERIMENTS:
         known = ", ".join(EXPERIMENTS)
-        raise OptionError(f"No experiment {name!r}.{closest(name, EXPERIMENTS)} Experiments: {known}.")
+        raise OptionError(f"No experiment {name!r}.{spell_closest(name, EXPERIMENTS)} Experiments: {known}.")
     spec = EXPERIMENTS[name]
     own = _own_options(spec, {"biases": biases, "split": split, "reference": reference, "align": align})
     asked = spec.asked_cells(
@@ -99,7 +99,7 @@ def experiment(
         made_with=spec.made_with,
         minutes=minutes,
         again=not resume,
-        tell=lambda cell, error: note(f"{', '.join(f'{key} {cell[key]}' for key in cell)} failed: {error}"),
+        tell=lambda cell, error: print_note(f"{', '.join(f'{key} {cell[key]}' for key in cell)} failed: {error}"),
     )
     _write(spec, results, own)
     made = spec.tables(spec.summarise(ran.results, own), own)
@@ -119,7 +119,7 @@ def _write(spec: Experiment, results: Path, own: dict[str, Any]) -> None:
         texts |= {f"-{one.name}.svg": one.svg for one in drawn}
         texts[".html"] = results_page(f"Experiment: {spec.name}", spec.about, drawn, made)
     except MissingExtra as missing:
-        note(f"Figures and HTML page skipped. {missing}")
+        print_note(f"Figures and HTML page skipped. {missing}")
     _write_files({results / BUILT / f"{_stem(spec, own)}{ending}": text for ending, text in texts.items()})
 
 
@@ -220,7 +220,7 @@ def _own_options(spec: Experiment, given: dict[str, str | None]) -> dict[str, An
 
 def _one_of(option: str, word: str, known: tuple[str, ...]) -> str:
     if word not in known:
-        raise OptionError(f"{option} must be one of {', '.join(known)}, got {word!r}.{closest(word, known)}")
+        raise OptionError(f"{option} must be one of {', '.join(known)}, got {word!r}.{spell_closest(word, known)}")
     return word
 
 
@@ -229,7 +229,7 @@ def _some(option: str, text: str | None, known: tuple[str, ...]) -> tuple[str, .
     words = [] if text is None else [word.strip() for word in text.split(",")]
     for word in words:
         if word not in known:
-            raise OptionError(f"{option} must be some of {', '.join(known)}; got {word!r}.{closest(word, known)}")
+            raise OptionError(f"{option} must be some of {', '.join(known)}; got {word!r}.{spell_closest(word, known)}")
     return tuple(words)
 
 

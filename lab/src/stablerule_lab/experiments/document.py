@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from stablerule.errors import InputError, closest
+from stablerule.errors import InputError, spell_closest
 from stablerule_lab.experiments.cells import cell_name, read_cells
 from stablerule_lab.experiments.claims import CLAIMS, claims_tables
 from stablerule_lab.experiments.experiment import CACHE
@@ -69,7 +69,9 @@ class Results:
         drawn = spec.figures(self._rows(name), own)
         found = [one for one in drawn if one.name == which]
         if drawn and not found:
-            raise InputError(f"Experiment {name!r} has no figure {which!r}.{closest(which, [d.name for d in drawn])}")
+            raise InputError(
+                f"Experiment {name!r} has no figure {which!r}.{spell_closest(which, [d.name for d in drawn])}"
+            )
         return found[0] if found else None
 
     def missing(self, name: str) -> str:
@@ -99,11 +101,11 @@ class Results:
 
     def _spec(self, name: str, given: Mapping[str, str] = MappingProxyType({})) -> tuple[Experiment, Options]:
         if name not in EXPERIMENTS:
-            raise InputError(f"No experiment {name!r}.{closest(name, EXPERIMENTS)}")
+            raise InputError(f"No experiment {name!r}.{spell_closest(name, EXPERIMENTS)}")
         spec = EXPERIMENTS[name]
         for option in given:
             if option not in (METHODS, *spec.options):
-                raise InputError(f"Experiment {name!r} has no option {option!r}.{closest(option, spec.options)}")
+                raise InputError(f"Experiment {name!r} has no option {option!r}.{spell_closest(option, spec.options)}")
         return spec, spec.options | dict(given) | {CACHE: spec.cache(self.folder)}
 
     def _rows(self, name: str, given: Mapping[str, str] = MappingProxyType({})) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from stablerule.extending import Lesson, choose_walks_in_time, sample_paths
-from stablerule_lab.inside.network import BodyWeights, Pool
+from stablerule_lab.inside.network import BodyWeights, SamplePool
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ def feature_correlations(model: StableRule, graph: Graph, weights: Decorrelation
     lesson = Lesson.prepare(graph, None, None, None)
     drawn = sample_paths(lesson, model, choose_walks_in_time(lesson, model))
     lengths = tuple(int(n) for n in np.unique(drawn.lengths))
-    batch = Pool(drawn, lengths).draw(samples, (model.seed, 2))
+    batch = SamplePool(drawn, lengths).draw(samples, (model.seed, 2))
     with torch.inference_mode():
         Z = model.network().forward_mixed(batch.bodies)[0]  # (U, d)
     found = BodyWeights(drawn.n_bodies, weights).update(batch.ids, Z, batch.counts)

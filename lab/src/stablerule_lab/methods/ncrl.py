@@ -22,13 +22,13 @@ from stablerule.extending import (
 from stablerule.learning import Training
 from stablerule.rules import RuleSet
 from stablerule_lab.inside.network import (
-    Pool,
     RuleNetwork,
+    SamplePool,
     Selector,
     Tables,
     check_torch_device,
     compute_training_loss,
-    head_probabilities,
+    predict_head_probabilities,
     train_network,
 )
 from stablerule_lab.methods.shared.chains import PILOT_WALKS, check_rate, measure_best, plan_chains, sample_chains
@@ -95,18 +95,18 @@ class NCRLNetwork(RuleNetwork):
         super().__init__(relation_count, size, selector=selector, generator=generator)
         del self.negative
 
-    def tables(self) -> Tables:
+    def compute_tables(self) -> Tables:
         """Compute what all bodies of a step share; a merge is a mixture of the relations as they are."""
         gates = self.relations @ self.input_weight.T + self.bias  # (2R, 4d)
         keys = self.relations @ self.key_weight @ self.query_weight.T / self.size**0.5  # (2R, d)
         return Tables(gates, gates, keys)
 
     def _merge(self, omega: Tensor, tables: Tables) -> Tensor:
-        attention = self._logits(omega, tables).softmax(1)  # (P, 2R+1)
+        attention = self._compute_logits(omega, tables).softmax(1)  # (P, 2R+1)
         own = omega @ self.input_weight.T + self.bias  # (P, 4d)
         return attention[:, :-1] @ tables.merged_gates + attention[:, -1:] * own
 
-    def _logits(self, Z: Tensor, tables: Tables) -> Tensor:  # noqa: N803  # as in the network
+    def _compute_logits(self, Z: Tensor, tables: Tables) -> Tensor:  # noqa: N803  # as in the network
         own = ((Z @ self.query_weight) * (Z @ self.key_weight)).sum(1, keepdim=True) / self.size**0.5  # (U, 1)
         return torch.cat([Z @ tables.keys.T, own], dim=1)
 
@@ -183,7 +183,7 @@ class NCRL(RuleReasoner):
         samples = sample_rules(graph, PILOT_WALKS, max_length=self.max_length, min_length=usual.min_length)
         steps = o.steps * (self.max_length - usual.min_length + 1)
         if samples.n_bodies:
-            pool = Pool(samples, tuple(range(1, samples.max_length + 1)), self.device)
+            pool = SamplePool(samples, tuple(range(1, samples.max_length + 1)), self.device)
             network, batch = make_network(graph, self), pool.draw(o.batch_size, (self.seed,))
             began = time.perf_counter()
             loss = compute_training_loss(network.forward_mixed(batch.bodies)[1], batch, torch.ones(len(batch.bodies)))
@@ -221,7 +221,7 @@ def fit_ncrl(lesson: Lesson, o: NCRL) -> Learned:
     course = train_network(network, samples, choose_training(o), None, o.seed, o.device, budget=lesson.budget)
 
     # 3. extract the best bodies of each relation, by the network alone, and 4. measure them on the graph
-    scored = score_bodies(samples, lambda bodies: head_probabilities(network, bodies, o.device), None)
+    scored = score_bodies(samples, lambda bodies: predict_head_probabilities(network, bodies, o.device), None)
     rules = measure_best(lesson, o, samples, scored)
 
     # 5. choose how rules that fire become one score, 6. calibrate

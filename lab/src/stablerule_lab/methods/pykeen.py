@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 import numpy as np
 import torch
 
-from stablerule.errors import InputError, MissingExtra, OptionError, closest, listed
+from stablerule.errors import InputError, MissingExtra, OptionError, spell_closest, spell_names
 from stablerule.extending import Course, Learned, interrupt_later
 from stablerule.progress import progress_bar
 from stablerule_lab.methods.shared.epochs import OLD_EPOCHS, BestSoFar, Epochs
@@ -231,7 +231,7 @@ class Pykeen(NetworkReasoner):
             more = {name.lower(): what for name, what in NEED_MORE.items()}.get(self.model.lower())
             if more is not None:
                 raise OptionError(f"Argument 'model' of Pykeen is {self.model!r}, which is made for {more}.")
-            near = closest(self.model, KINDS) or listed(KINDS, most=None)
+            near = spell_closest(self.model, KINDS) or spell_names(KINDS, most=None)
             raise OptionError(f"Argument 'model' of Pykeen must be a model of PyKEEN, got {self.model!r}.{near}")
         return kind
 
@@ -318,7 +318,7 @@ def fit_pykeen(lesson: Lesson, o: Pykeen) -> tuple[PykeenScorer, Course]:
             TemporaryDirectory() as folder,  # it makes one in the home folder otherwise
             _quiet(),
         ):
-            budget = lesson.budget.part(TRAINING_SHARE)
+            budget = lesson.budget.take_part(TRAINING_SHARE)
             best = BestSoFar(network, lambda: judge_network(network, taught, o.device), course, budget)
             try:
                 with suppress(_Enough):

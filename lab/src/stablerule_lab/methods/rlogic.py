@@ -22,7 +22,7 @@ from stablerule.extending import (
     spell_duration,
 )
 from stablerule.rules import RuleSet
-from stablerule_lab.inside.network import TRAINING_SHARE, Batch, Pool, check_torch_device
+from stablerule_lab.inside.network import TRAINING_SHARE, Batch, SamplePool, check_torch_device
 from stablerule_lab.methods.shared.chains import PILOT_WALKS, check_rate, measure_best, plan_chains, sample_chains
 from stablerule_lab.methods.shared.steps import run_steps
 
@@ -216,7 +216,7 @@ def fit_rlogic(lesson: Lesson, o: RLogic) -> Learned:
 def train_network(network: RLogicNetwork, samples: RuleSamples, lesson: Lesson, o: RLogic) -> Course:
     """Train the network in place, as long as the budget allows."""
     pool, t, began = pool_all(samples, o.device), o.training, time.perf_counter()
-    time_for_it = lesson.budget.part(TRAINING_SHARE)
+    time_for_it = lesson.budget.take_part(TRAINING_SHARE)
     with interrupt_later() as interrupted:
         losses = run_steps(
             "learning",
@@ -232,6 +232,6 @@ def train_network(network: RLogicNetwork, samples: RuleSamples, lesson: Lesson, 
     return Course(steps=[{"loss": loss} for loss in losses], ended_by=ended_by, seconds=seconds)
 
 
-def pool_all(samples: RuleSamples, device: str) -> Pool:
+def pool_all(samples: RuleSamples, device: str) -> SamplePool:
     """Pool the samples of all lengths."""
-    return Pool(samples, tuple(range(1, samples.max_length + 1)), device)
+    return SamplePool(samples, tuple(range(1, samples.max_length + 1)), device)

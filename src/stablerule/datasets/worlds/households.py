@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from stablerule.datasets.arguments import check_choice, check_count, check_number
-from stablerule.datasets.worlds.making import GROUPINGS, Fact, Facts, World, make_world_generator, pick_world_item
+from stablerule.datasets.worlds.making import GROUPINGS, Fact, World, WorldFacts, make_world_generator, pick_world_item
 from stablerule.errors import OptionError
 from stablerule.rules import Rule
 
@@ -149,7 +149,7 @@ def households(
     to_test = hold_out_kinship(asked_kinship, test, test_mix, spare, rng)
     held_out = {*to_valid, *to_test}
     known = [kin for kin in kinship + asked_kinship if kin not in held_out]
-    facts = Facts(*(list(chain.from_iterable(kin.facts for kin in part)) for part in (known, to_valid, to_test)))
+    facts = WorldFacts(*(list(chain.from_iterable(kin.facts for kin in part)) for part in (known, to_valid, to_test)))
     usual = median(len(list_family_people(tree)) for tree in trees)
     large = {person for tree in asked if len(list_family_people(tree)) > usual for person in list_family_people(tree)}
     size = ["large" if kin.head in large else "small" for kin in to_test for _ in kin.facts]

@@ -23,14 +23,14 @@ Item = TypeVar("Item")
 GROUPINGS = ("pathway", "density")
 
 
-class Facts(NamedTuple):
+class WorldFacts(NamedTuple):
     """The facts of a world in their three splits, by name."""
 
     train: list[Fact]
     valid: list[Fact]
     test: list[Fact]
 
-    def spoil(self, missing: float, noise: float, rng: np.random.Generator) -> Facts:
+    def spoil(self, missing: float, noise: float, rng: np.random.Generator) -> WorldFacts:
         """Leave out true facts and put in wrong ones, in train only: the questions stay right."""
         kept = drop_world_facts(self.train, missing, [*self.valid, *self.test], rng)
         truth = {*self.train, *self.valid, *self.test}
@@ -42,7 +42,7 @@ class World:
     """A dataset with what is usually not known: its true rules and a group for each test fact.
 
     >>> from stablerule.rules import Rule
-    >>> facts = Facts(
+    >>> facts = WorldFacts(
     ...     train=[("Ann", "born_in", "Paris"), ("Paris", "city_of", "France")],
     ...     valid=[],
     ...     test=[("Ann", "nationality", "France")],
@@ -61,7 +61,7 @@ class World:
             raise OptionError(f"Argument 'groups' of World must be {must}, got {len(self.groups):,} names.")
 
     @classmethod
-    def from_facts(cls, name: str, facts: Facts, rules: Sequence[Rule], groups: Sequence[str]) -> World:
+    def from_facts(cls, name: str, facts: WorldFacts, rules: Sequence[Rule], groups: Sequence[str]) -> World:
         """Give the facts their ids."""
         return cls(Dataset.from_names(name, *facts), tuple(rules), tuple(groups))
 
@@ -97,15 +97,15 @@ def drop_world_facts(
     >>> drop_world_facts(facts, 1.0, held_out=[("a", "r", "b")], rng=rng)
     [('a', 'r', 'b')]
     """
-    needed = set(chain.from_iterable(map(list_fact_mentions, held_out)))
-    left = Counter(chain.from_iterable(map(list_fact_mentions, facts)))
+    needed = set(chain.from_iterable(map(list_mentions_in_world, held_out)))
+    left = Counter(chain.from_iterable(map(list_mentions_in_world, facts)))
     gone: set[int] = set()
     most = min(round(share * len(facts)), len(facts) - 1)
     for at in rng.permutation(len(facts)).tolist():
         if len(gone) >= most:
             break
-        if not any(thing in needed and left[thing] == 1 for thing in list_fact_mentions(facts[at])):
-            left.subtract(list_fact_mentions(facts[at]))
+        if not any(thing in needed and left[thing] == 1 for thing in list_mentions_in_world(facts[at])):
+            left.subtract(list_mentions_in_world(facts[at]))
             gone.add(at)
     return [fact for at, fact in enumerate(facts) if at not in gone]
 
@@ -138,7 +138,7 @@ def make_wrong_facts(
     return list(wrong)
 
 
-def list_fact_mentions(fact: Fact) -> set[tuple[str, str]]:
+def list_mentions_in_world(fact: Fact) -> set[tuple[str, str]]:
     """Return what a fact is about; an entity may be called like a relation, so the kind stands with it."""
     head, relation, tail = fact
     return {("entity", head), ("relation", relation), ("entity", tail)}

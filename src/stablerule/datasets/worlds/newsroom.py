@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from stablerule.datasets.arguments import check_choice, check_count, check_number
-from stablerule.datasets.worlds.making import GROUPINGS, Fact, Facts, World, make_world_generator, pick_world_item
+from stablerule.datasets.worlds.making import GROUPINGS, Fact, World, WorldFacts, make_world_generator, pick_world_item
 from stablerule.errors import OptionError
 from stablerule.rules import Rule
 
@@ -39,7 +39,7 @@ PARTS = {
 ITEMS = {"scored": "goal", "writes_story": "story"}
 
 
-class Person(NamedTuple):
+class NewsroomPerson(NamedTuple):
     """One who works for somebody, and the split that this fact belongs to."""
 
     name: str
@@ -121,14 +121,14 @@ def newsroom(
         must = f"leave at least one of {people:,} people to learn from"
         raise OptionError(f"Arguments 'valid' and 'test' must {must}, got {valid!r} and {test!r}.")
     staff = hire_newsroom_staff(sizes, {"train": train_mix, "valid": train_mix, "test": test_mix}, employers, rng)
-    office = Office.of(staff, employers, spurious, rng)
+    office = NewsroomOffice.of(staff, employers, spurious, rng)
     facts = list(describe_newsroom_employers(employers))
     for person in staff:
         extra = rng.poisson(test_density if person.split == "test" else density)
         facts += office.describe(person, int(extra))
     work = {s: [(p.name, "works_for", p.employer) for p in staff if p.split == s] for s in ("train", "valid", "test")}
     known = list(dict.fromkeys(facts)) + work["train"]
-    spoiled = Facts(known, work["valid"], work["test"]).spoil(missing, noise, rng)
+    spoiled = WorldFacts(known, work["valid"], work["test"]).spoil(missing, noise, rng)
     groups = (
         [p.kind for p in staff if p.split == "test"]
         if group_by == "pathway"
@@ -139,7 +139,7 @@ def newsroom(
 
 def hire_newsroom_staff(
     sizes: dict[str, int], mix: dict[str, float], employers: int, rng: np.random.Generator
-) -> list[Person]:
+) -> list[NewsroomPerson]:
     """Give each person a kind, an employer and a split, in an order that tells nothing."""
     roles: list[tuple[str, str]] = []
     for split, size in sizes.items():
@@ -150,7 +150,7 @@ def hire_newsroom_staff(
     for at in rng.permutation(len(roles)).tolist():
         kind, split = roles[at]
         name = f"{kind}_{next(numbers[kind])}"
-        staff.append(Person(name, kind, int(rng.integers(1, employers + 1)), split))
+        staff.append(NewsroomPerson(name, kind, int(rng.integers(1, employers + 1)), split))
     return staff
 
 
@@ -164,7 +164,7 @@ def describe_newsroom_employers(employers: int) -> Iterator[Fact]:
         yield f"newspaper_{number}", "published_in", f"city_{number}"
 
 
-class Office(NamedTuple):
+class NewsroomOffice(NamedTuple):
     """What is needed to say things about people."""
 
     journalists: dict[int, list[str]]  # by employer; 0 for all
@@ -174,7 +174,9 @@ class Office(NamedTuple):
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, staff: Sequence[Person], employers: int, spurious: float, rng: np.random.Generator) -> Office:
+    def of(
+        cls, staff: Sequence[NewsroomPerson], employers: int, spurious: float, rng: np.random.Generator
+    ) -> NewsroomOffice:
         """Sort the journalists by employer, so that colleagues are found at once."""
         journalists: defaultdict[int, list[str]] = defaultdict(list)
         for person in (person for person in staff if person.kind == "journalist"):
@@ -182,7 +184,7 @@ class Office(NamedTuple):
             journalists[person.number].append(person.name)
         return cls(journalists, employers, spurious, count(1), rng)
 
-    def describe(self, person: Person, extra: int) -> Iterator[Fact]:
+    def describe(self, person: NewsroomPerson, extra: int) -> Iterator[Fact]:
         """Say one thing from which the employer follows, and some more of which half are decoys."""
         yield from self.ground(person, pick_world_item(RULES[person.kind], self.rng))
         for _ in range(extra):
@@ -191,7 +193,7 @@ class Office(NamedTuple):
             else:
                 yield from self.mislead(person, pick_world_item(DECOYS, self.rng))
 
-    def ground(self, person: Person, rule: Rule) -> Iterator[Fact]:
+    def ground(self, person: NewsroomPerson, rule: Rule) -> Iterator[Fact]:
         """Make facts that, with those about the employer, are one grounding of a rule."""
         parts = PARTS[EMPLOYER[person.kind]]
         part, how_many = next((part, how_many) for relation, part, how_many in parts if relation == rule.body[-1])
@@ -202,7 +204,7 @@ class Office(NamedTuple):
             here = there
         yield here, rule.body[-2], f"{part}_{person.number}_{self.rng.integers(1, how_many + 1)}"
 
-    def mislead(self, person: Person, decoy: str) -> Iterator[Fact]:
+    def mislead(self, person: NewsroomPerson, decoy: str) -> Iterator[Fact]:
         """Make a fact that agrees with the employer often for one kind of people, and by chance for the other."""
         fits = person.kind == ("footballer" if decoy == "fan_of" else "journalist")
         agrees = fits and self.rng.random() < self.spurious
@@ -215,7 +217,7 @@ class Office(NamedTuple):
             yield person.name, decoy, f"{'club' if decoy == 'fan_of' else 'city'}_{number}"
 
 
-def label_newsroom_densities(facts: Facts, staff: Sequence[Person]) -> list[str]:
+def label_newsroom_densities(facts: WorldFacts, staff: Sequence[NewsroomPerson]) -> list[str]:
     """Label the people of the test by how much train says about them."""
     said = Counter(head for head, relation, _ in facts.train if relation != "works_for")
     usual = median(said[person.name] for person in staff if person.split == "train")

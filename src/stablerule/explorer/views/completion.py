@@ -10,7 +10,7 @@ from stablerule.reasoning.completing import name_new_facts
 
 if TYPE_CHECKING:
     from stablerule.explorer.explored import Explored
-    from stablerule.reasoning.wanted import Wanted
+    from stablerule.reasoning.wanted import WantedFacts
 
 MOST_HEADS = 1000
 
@@ -40,7 +40,7 @@ class CompletionPage:
     facts: list[NewFactView]
 
 
-def complete_page(explored: Explored, relation: str, wanted: Wanted, *, start: int, heads: int) -> CompletionPage:
+def complete_page(explored: Explored, relation: str, wanted: WantedFacts, *, start: int, heads: int) -> CompletionPage:
     """Ask `heads` of the heads of a relation, from the place `start` on."""
     if not 1 <= heads <= MOST_HEADS:
         raise OptionError(f"Argument 'heads' must be from 1 to {MOST_HEADS:,}, got {heads:,}.")
@@ -48,7 +48,7 @@ def complete_page(explored: Explored, relation: str, wanted: Wanted, *, start: i
         raise OptionError(f"Argument 'start' must be at least 0, got {start}.")
     completion = explored.completion(wanted, relation)
     (number,) = completion.relations
-    total = len(completion.asked(number).heads)
+    total = len(completion.choose_asked(number).heads)
     found = name_new_facts(completion.of(number, slice(start, start + heads)))
     facts = [NewFactView(f.head, f.relation, f.tail, f.score, f.probability, f.rule, list(f.path)) for f in found]
     end = min(start + heads, total)

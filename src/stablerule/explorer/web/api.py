@@ -39,7 +39,7 @@ from stablerule.explorer.views.rules import (
 )
 from stablerule.explorer.views.search import Hit
 from stablerule.explorer.web.problems import Problem
-from stablerule.reasoning.wanted import Wanted
+from stablerule.reasoning.wanted import WantedFacts
 
 if TYPE_CHECKING:
     from stablerule.explorer.explored import Explored
@@ -242,7 +242,7 @@ def make_read_api(explored: Explored, workers: Workers) -> APIRouter:
         unlinked: bool = False,
     ) -> CompletionPage:
         """Return the new facts about some heads of a relation; `next` is the start of the next page."""
-        wanted = Wanted(
+        wanted = WantedFacts(
             top="all",
             per_query=per_query,
             min_probability=min_probability,

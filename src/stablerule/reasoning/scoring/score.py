@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from stablerule.errors import OptionError, closest
+from stablerule.errors import OptionError, spell_closest
 from stablerule.paths.compiling import ZERO, compiled_leaf_part, compiled_part
 from stablerule.paths.sorting import sort_with_items
 from stablerule.reasoning.scoring.evidence import (
@@ -67,7 +67,9 @@ class Aggregation:
         for name in (self.name, *self.relations.values()):
             if name not in AGGREGATIONS:
                 must = f"one of {', '.join(AGGREGATIONS)}"
-                raise OptionError(f"An aggregation must be {must}, got {name!r}.{closest(str(name), AGGREGATIONS)}")
+                raise OptionError(
+                    f"An aggregation must be {must}, got {name!r}.{spell_closest(str(name), AGGREGATIONS)}"
+                )
             if name == "learned" and ELSEWHERE not in self.weights:
                 raise OptionError("The aggregation 'learned' has no weights yet: fit(graph, valid) learns them.")
         _check_weights(self.weights)

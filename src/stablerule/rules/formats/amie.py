@@ -18,10 +18,17 @@ from typing import IO, TYPE_CHECKING
 
 from stablerule.errors import ReadError, spell_count
 from stablerule.graph import INVERSE
-from stablerule.rules.formats.atoms import Atom, Constant, Exporter, divide_rule_counts, express_rule, list_rule_atoms
+from stablerule.rules.formats.atoms import (
+    Atom,
+    Constant,
+    RuleExporter,
+    divide_rule_counts,
+    express_rule,
+    list_rule_atoms,
+)
 from stablerule.rules.formats.loading import (
-    Collector,
     Format,
+    RuleCollector,
     read_rule_file_lines,
     read_rule_number,
     shorten_rule_text,
@@ -53,7 +60,7 @@ BETWEEN = tuple(f"?{letter}" for letter in "cdefghijklmnopqrstuvwxyz")
 
 def read_amie_rules(data: bytes, path: Path) -> LoadedRules:
     """Read what AMIE printed."""
-    rules = Collector(path, ("head_coverage", "pca_confidence", "support", "body_count"))
+    rules = RuleCollector(path, ("head_coverage", "pca_confidence", "support", "body_count"))
     log_lines = from_tail = rule_lines = 0
     header = False
     for line, text in read_rule_file_lines(data, path):
@@ -126,7 +133,7 @@ def _read_amie_term(token: str) -> str:
 
 def write_amie_rules(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
     """Write the same cells; what is not known is -1, as AMIE has it."""
-    lines = Exporter(
+    lines = RuleExporter(
         "AMIE's lines", partial(list_rule_atoms, ends=("?a", "?b"), between=BETWEEN), spell_amie_rule, parse_amie_rule
     )
     stream.write(("\t".join(HEADER) + "\n").encode())

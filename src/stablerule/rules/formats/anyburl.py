@@ -17,10 +17,17 @@ from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from stablerule.errors import ReadError, spell_count
-from stablerule.rules.formats.atoms import Atom, Constant, Exporter, divide_rule_counts, express_rule, list_rule_atoms
+from stablerule.rules.formats.atoms import (
+    Atom,
+    Constant,
+    RuleExporter,
+    divide_rule_counts,
+    express_rule,
+    list_rule_atoms,
+)
 from stablerule.rules.formats.loading import (
-    Collector,
     Format,
+    RuleCollector,
     read_rule_file_lines,
     read_rule_number,
     shorten_rule_text,
@@ -44,7 +51,7 @@ VARIABLE_SECOND = re.compile(r"(.+),([A-Z])\)", re.DOTALL)
 
 def read_anyburl_rules(data: bytes, path: Path) -> LoadedRules:
     """Read a file that AnyBURL wrote."""
-    rules = Collector(path, ("body_count", "support"))
+    rules = RuleCollector(path, ("body_count", "support"))
     for line, text in read_rule_file_lines(data, path):
         cells = text.split("\t")
         if len(cells) != 4:
@@ -132,7 +139,7 @@ def _has_paired_brackets(name: str) -> bool:
 
 def write_anyburl_rules(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
     """Write lines that AnyBURL's own tools read; what has no support and body count, or no spelling, is left out."""
-    lines = Exporter(
+    lines = RuleExporter(
         "AnyBURL's lines",
         partial(list_rule_atoms, ends=("X", "Y"), between=BETWEEN),
         spell_anyburl_rule,

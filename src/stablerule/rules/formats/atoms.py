@@ -133,7 +133,7 @@ def _make_forward_atom(relation: str, here: str, there: str) -> Atom:
 
 
 @dataclass
-class Exporter:
+class RuleExporter:
     """Spells rules in another tool's way, and counts those that it can't spell.
 
     as_atoms, spell, parse: the other tool's way, forwards and back. A name may hold signs that mean something there, so

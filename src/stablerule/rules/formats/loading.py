@@ -77,7 +77,7 @@ def shorten_rule_text(text: str) -> str:
 
 
 @dataclass
-class Collector:
+class RuleCollector:
     """Rules on the way from the lines of a file into a set."""
 
     path: Path

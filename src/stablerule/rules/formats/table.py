@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 import polars as pl
 
 from stablerule.errors import ReadError
-from stablerule.rules.formats.loading import Collector, Format, decode_rule_file, shorten_rule_text
+from stablerule.rules.formats.loading import Format, RuleCollector, decode_rule_file, shorten_rule_text
 from stablerule.rules.formats.text import parse_rule_line, read_named_rule_number
 from stablerule.rules.scored import NUMBERS, spell_rule_number
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def read_rule_table(data: bytes, path: Path) -> LoadedRules:
     """Read a table that has a column `rule`."""
     rows = csv.reader(io.StringIO(decode_rule_file(data, path), newline=""), dialect="excel-tab", strict=True)
-    rules = Collector(path, NUMBERS)
+    rules = RuleCollector(path, NUMBERS)
     try:
         header = next(rows)
         if "rule" not in header:

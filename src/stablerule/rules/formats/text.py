@@ -14,8 +14,8 @@ from typing import IO, TYPE_CHECKING
 
 from stablerule.errors import InputError, ReadError
 from stablerule.rules.formats.loading import (
-    Collector,
     Format,
+    RuleCollector,
     read_rule_file_lines,
     read_rule_number,
     shorten_rule_text,
@@ -34,7 +34,7 @@ COMMENT = "#"
 
 def read_rule_lines(data: bytes, path: Path) -> LoadedRules:
     """Read rules as people write them."""
-    rules = Collector(path, NUMBERS)
+    rules = RuleCollector(path, NUMBERS)
     for line, text in read_rule_file_lines(data, path):
         if text.startswith(COMMENT):
             continue

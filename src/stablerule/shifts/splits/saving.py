@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from stablerule.errors import InputError, OptionError, ReadError
-from stablerule.io import check_output_folder, folder_beside, read_dataset
+from stablerule.io import check_output_folder, read_dataset, write_folder_beside
 from stablerule.io.files import split_suffixes
 from stablerule.io.reading import find_split_of_file
 from stablerule.io.writing import write_dataset_into, write_triples_into
-from stablerule.reasoning.model_folder import installed_versions
+from stablerule.reasoning.model_folder import list_installed_versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ def make_split_manifest(
     return {
         "format": FORMAT,
         "kind": kind,
-        "stablerule": installed_versions().get("stablerule"),
+        "stablerule": list_installed_versions().get("stablerule"),
         "source": {"name": source.name, **_describe_split_part(source)},
         "seed": seed,
         "parameters": dict(parameters),
@@ -149,7 +149,7 @@ def save_split(
     folder = Path(folder)
     if split_suffixes(Path(f"train{suffix}"))[1] not in TABLES:
         raise OptionError(f"A split can't be written as {suffix!r}: formats are {', '.join(TABLES)}.")
-    with folder_beside(folder, overwrite=overwrite, replaces=SAVED_SPLIT) as temporary:
+    with write_folder_beside(folder, overwrite=overwrite, replaces=SAVED_SPLIT) as temporary:
         for name, dataset in parts.items():
             write_dataset_into(temporary / name, dataset, suffix=suffix, path=folder / name)
             if examples is not None:

@@ -79,7 +79,7 @@ def _importance(
         return _worst_group(examples, graph, entity_groups(graph, seed=seed)[heads], ridge, seed)
     import torch  # noqa: PLC0415
 
-    from stablerule_lab.inside.network import BodyWeights, random_weights  # noqa: PLC0415
+    from stablerule_lab.inside.network import BodyWeights, draw_random_weights  # noqa: PLC0415
 
     answers = examples.rows[:, 0].astype(np.float64)  # (n, columns)
     moving = answers[:, answers.std(0) > 1e-6]
@@ -87,7 +87,7 @@ def _importance(
     found = BodyWeights(n, options).update(torch.arange(n), torch.from_numpy(moving), torch.ones(n))
     weights = found.weights
     if kind == "random":
-        weights = random_weights(torch.ones(n), found.steps[-1].share, torch.Generator().manual_seed(seed))
+        weights = draw_random_weights(torch.ones(n), found.steps[-1].share, torch.Generator().manual_seed(seed))
     importance: NDArray[np.float64] = weights.double().numpy()
     return importance
 

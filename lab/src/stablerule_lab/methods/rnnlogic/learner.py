@@ -242,18 +242,18 @@ def fit_rnnlogic(lesson: Lesson, o: RNNLogic) -> Learned:
         generator = RuleGenerator(graph.n_relations, o.generator.size, o.max_length).to(o.device)
 
         # 2. the generator learns from the rules whose bodies are closed most often, as far as samples tell
-        losses = learn_mined_rules(generator, samples, o, budget.part(PRETRAINING), interrupted)
+        losses = learn_mined_rules(generator, samples, o, budget.take_part(PRETRAINING), interrupted)
         course.steps = [{"loss": loss} for loss in losses]
 
         # 3. generator and predictors teach each other
-        time_for_it, random = budget.part(ROUNDS), torch.Generator().manual_seed(o.seed)
+        time_for_it, random = budget.take_part(ROUNDS), torch.Generator().manual_seed(o.seed)
         relations = np.flatnonzero([len(lesson.examples.facts.facts(r)[0]) for r in range(2 * graph.n_relations)])
         for number in range(o.rounds):
             if time_for_it.passed or interrupted():
                 break
-            part = time_for_it.part(1 / (o.rounds - number))
+            part = time_for_it.take_part(1 / (o.rounds - number))
             rules = write_rules(generator, relations, o.sampled_rules, random)
-            worth = learn_weights(lesson, rules, o, number, part.part(PREDICTING), interrupted)
+            worth = learn_weights(lesson, rules, o, number, part.take_part(PREDICTING), interrupted)
             kept = posterior(worth.influence, log_probabilities(generator, rules), o.prior_weight)
             losses = teach(
                 generator,
@@ -278,7 +278,7 @@ def fit_rnnlogic(lesson: Lesson, o: RNNLogic) -> Learned:
         rules, frame = measure_written(lesson, likeliest, o)
 
         # 5. the predictors learn what these are worth
-        worth = learn_weights(lesson, rules, o, o.rounds, budget.part(1 - MEASURING), interrupted)
+        worth = learn_weights(lesson, rules, o, o.rounds, budget.take_part(1 - MEASURING), interrupted)
         course.checks.append({"predictor_loss": worth.loss})
         course.ended_by = "interrupt" if interrupted() else "itself"
     course.seconds = time.perf_counter() - began
@@ -328,7 +328,7 @@ def learn_weights(
 
 def measure_written(lesson: Lesson, rules: Written, o: RNNLogic) -> tuple[Written, pl.DataFrame]:
     """Measure rules on the graph: those that conclude some fact, and their numbers."""
-    graph, budget = lesson.graph, limit_measuring_to_budget(lesson.budget.part(MEASURING), MEASURE_BUDGET)
+    graph, budget = lesson.graph, limit_measuring_to_budget(lesson.budget.take_part(MEASURING), MEASURE_BUDGET)
     found = measure_rules(graph, rules.bodies, rules.heads, examples=lesson.examples, budget=budget, seed=o.seed)
     kept = np.flatnonzero(found.support >= LEAST_SUPPORT)
     numbers = {name: pl.Series(getattr(found, name)[kept]) for name in RULE_NUMBERS if hasattr(found, name)}

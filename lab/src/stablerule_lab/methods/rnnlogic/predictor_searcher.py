@@ -39,7 +39,7 @@ class PredictorSearcher(ScoreSearcher):
             add_paths(asked, heads[rows].astype(np.int32), desk, some)
             scores[rows] = some
 
-        self.rules.in_parts(relations.astype(np.int32), heads.astype(np.int32), part)
+        self.rules.run_in_parts(relations.astype(np.int32), heads.astype(np.int32), part)
         return scores
 
 

@@ -131,7 +131,7 @@ class _School:
         late = budget.left <= 0
         if late and began:
             return
-        part = budget.part(share)
+        part = budget.take_part(share)
         heads, tails = self.examples.facts.facts(relation)
         random = np.random.default_rng((*lessons.seed, relation))
         some = random.permutation(len(heads))[: FEW_QUERIES if late else lessons.most_queries]

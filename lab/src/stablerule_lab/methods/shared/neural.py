@@ -112,7 +112,7 @@ def fit_network(lesson: Lesson, o: NeuralReasoner, *, most_judged: int = MOST_JU
             o.training,
             seed=o.seed,
             device=o.device,
-            budget=lesson.budget.part(TRAINING_SHARE),
+            budget=lesson.budget.take_part(TRAINING_SHARE),
         )
     return network, course
 
