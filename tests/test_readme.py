@@ -41,7 +41,9 @@ def test_ten_lines_of_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     new, hidden = (set(Path(name).read_text(encoding="utf-8").splitlines()) for name in ("new.tsv", "hidden.tsv"))
     found = {"\t".join(line.split("\t")[:3]) for line in new} & hidden
     assert f"Of the 1,000 new facts in `new.tsv`, {len(found)} are among the hidden ones." in README
-    low, high, answers = map(float, re.findall(r"MRR between (\S+) and (\S+); the answers give (\S+)\.\n", README)[0])
+    low, high, answers = map(
+        float, re.findall(r"\(MRR\) between (\S+) and (\S+)\. Measured .* is (\S+)\.\n", README)[0]
+    )
     printed = CliRunner().invoke(app, [*words[:-2], "--labels"]).stdout
     assert [round(float(number), 2) for number in re.findall(r"interval (\S+) to (\S+?),", printed)[0]] == [low, high]
     assert round(float(re.findall(r"Measured MRR.*: (\S+)", printed)[0]), 2) == answers
