@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stablerule.errors import InputError, OptionError
 from stablerule.evaluation import ByScores, Ranker, Ranks
-from stablerule.evaluation.evaluate import _ask_both_directions
+from stablerule.evaluation.evaluation import _ask_both_directions
 from stablerule.graph import Dataset, Graph, Triples
 from tests.evaluation.plain import plain_band, plain_known
 from tests.evaluation.worlds import dataset_of, table_model, worlds

@@ -22,7 +22,7 @@ from stablerule.reasoning.scoring.score import Aggregation
 from tests.evaluation.plain import Row, plain_evaluation, plain_metrics, plain_queries
 from tests.evaluation.worlds import dataset_of, table_model, worlds
 
-EVALUATE = import_module("stablerule.evaluation.evaluate")  # the package's name is the function
+EVALUATE = import_module("stablerule.evaluation.evaluation")  # the package's name is the function
 
 
 def rows_of(triples: Triples) -> list[Row]:

@@ -24,7 +24,7 @@ from stablerule.cli.output import (
 from stablerule.cli.reading import open_dataset_of_model_argument, take_data_options
 from stablerule.errors import InputError, OptionError
 from stablerule.evaluation import evaluate as judge
-from stablerule.evaluation.evaluate import GRAPHS
+from stablerule.evaluation.evaluation import GRAPHS
 from stablerule.evaluation.metrics import METRICS
 from stablerule.graph import SPLITS, Dataset
 from stablerule.reasoning.ranks import FORMS, check_ties

@@ -2,8 +2,7 @@
 
 from stablerule.evaluation.by_scores import ByScores, filtered_rank
 from stablerule.evaluation.compare import Comparison, compare
-from stablerule.evaluation.evaluate import Ranker, evaluate
-from stablerule.evaluation.evaluation import Evaluation
+from stablerule.evaluation.evaluation import Evaluation, Ranker, evaluate
 from stablerule.evaluation.groups import GroupFigures
 from stablerule.evaluation.seeds import GroupResult, over_seeds
 from stablerule.reasoning.ranks import Ranks

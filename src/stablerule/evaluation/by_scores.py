@@ -9,7 +9,7 @@ import numpy as np
 
 from stablerule.errors import InputError, OptionError
 from stablerule.reasoning.ranks import Rank
-from stablerule.reasoning.score_ranks import convert_model_scores, count_rivals, rank_by_scores
+from stablerule.reasoning.score_searcher import convert_model_scores, count_rivals, rank_by_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

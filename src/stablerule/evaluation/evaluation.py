@@ -1,38 +1,224 @@
-"""What an evaluation found: the rank of every query, and every figure that follows from them."""
+"""One way to judge every model: all queries of a split, both directions, filtered; and every figure that follows."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
 
+from stablerule.errors import InputError, OptionError
 from stablerule.evaluation.groups import (
     GroupFigures,
     make_group_sort_key,
     measure_chance_spread,
     measure_group_intervals,
 )
-from stablerule.evaluation.metrics import METRICS, Figures, average_metrics, average_metrics_by_kind, compute_metrics
-from stablerule.graph import Triples
+from stablerule.evaluation.metrics import (
+    METRICS,
+    Figures,
+    Resampling,
+    average_metrics,
+    average_metrics_by_kind,
+    compute_metrics,
+)
+from stablerule.graph import Dataset, Graph, Triples
 from stablerule.graph.html import spell_html_table
 from stablerule.graph.triples import read_only
-from stablerule.reasoning.ranks import FORMS
+from stablerule.io.options import spell_read_option
+from stablerule.progress import progress_bar
+from stablerule.reasoning import Reasoner
+from stablerule.reasoning.ranks import FORMS, Ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from stablerule.evaluation.metrics import Resampling
     from stablerule.graph import Vocabulary
-    from stablerule.reasoning.ranks import Ranks, Ties
+    from stablerule.reasoning.ranks import Ties
 
 # Upper bounds of the degree buckets, and their names.
 DEGREES = (0, 3, 10, 30, 100)
 DEGREE_NAMES = ("0", "1-3", "4-10", "11-30", "31-100", ">100")
 DIRECTIONS = ("tail", "head")
+GRAPHS = ("train", "train+valid")
+# A model gets its queries in parts, so that one sees how far it is; not so small that preparing a part takes longer.
+PARTS, SMALLEST_PART = 32, 1000
+
+
+@runtime_checkable
+class Ranker(Protocol):
+    """Whatever can say where the right answers stand. `ByScores` makes one of a function that scores."""
+
+    def rank(self, queries: Triples, *, graph: Graph, known: Graph) -> Ranks:
+        """Rank the answer of each query among its rivals; one row of `Ranks` for each query, in the same order.
+
+        queries: rows of (head, relation, answer); a relation of R or more is an inverse. They come in several parts,
+        sorted by relation and head.
+        graph: what may be used to answer.
+        known: facts that are true. Another tail that it has for (head, relation) is no rival; the answer stays.
+        Both graphs have the same vocabulary, of which the ids of the queries are.
+        """
+        ...
+
+
+def evaluate(
+    model: Ranker,
+    dataset: Dataset,
+    *,
+    split: str = "test",
+    graph: Literal["train", "train+valid"] = "train",
+    groups: Sequence[str] | None = None,
+    seed: int = 0,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+) -> Evaluation:
+    """Ask a model about every fact of a split, from both ends, and rank its answers.
+
+    model: what has `rank`; `ByScores` makes one of any function that scores.
+    graph: the facts from which the model may answer. Those of all splits are filtered out of the rivals.
+    groups: a name for each row of the split; figures over groups come with it.
+    seed, resamples, confidence: of the bootstrap intervals.
+
+    A fact that stands in the split several times counts once. An entity or a relation that train does not have stays
+    in: its queries count like all others.
+
+    >>> from stablerule.evaluation import ByScores
+    >>> from stablerule.graph import Dataset
+    >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
+    >>> dataset = Dataset.from_names("trip", train=facts, test=[("Nice", "in", "France")])
+    >>> in_graph = lambda heads, relations: np.tile(dataset.graph.degrees, (len(heads), 1))
+    >>> evaluate(ByScores(in_graph), dataset)
+    Evaluation('trip', test, 2 queries, mrr 0.625, hits@1 0.500, hits@3 0.500, hits@10 1.000)
+    """
+    resampling = Resampling(seed, resamples, confidence)
+    _check_ranker(model)
+    _check_evaluated_dataset(dataset)
+    answering = _choose_answering_graph(dataset, graph)
+    asked = dataset.split(split)
+    names = _check_evaluation_groups(groups, asked)
+    if not len(asked):
+        raise InputError(_describe_missing_split(dataset, split))
+    asked, names = _drop_repeated_queries(asked, names)
+    queries = _ask_both_directions(asked, dataset)
+    began = time.perf_counter()
+    ranks = _rank_evaluated_queries(model, queries, answering, dataset.known)
+    seconds = time.perf_counter() - began
+    return Evaluation(
+        queries=queries,
+        ranks=ranks,
+        vocabulary=dataset.vocabulary,
+        degrees=read_only(answering.degrees[queries.heads]),
+        groups=None if names is None else [*names, *names],
+        in_graph=int(answering.contains(asked).sum()),
+        resampling=resampling,
+        options={"split": split, "graph": graph, "filter": "train+valid+test"},
+        data={"name": dataset.name, "sha256": dataset.sha256, "source": dataset.source},
+        model=_describe_evaluated_model(model),
+        seconds=seconds,
+    )
+
+
+def _check_ranker(model: Ranker) -> None:
+    if not isinstance(model, Ranker):
+        raise InputError(
+            f"{type(model).__name__} can't be evaluated: it has no method rank(queries, graph=..., known=...). "
+            "Wrap a function that scores all entities in stablerule.evaluation.ByScores."
+        )
+
+
+def _check_evaluated_dataset(dataset: Dataset) -> None:
+    if isinstance(dataset, Dataset):
+        return
+    if isinstance(dataset, Graph):
+        found = "a Graph, which has no facts to ask about beside those that answer. Pass the dataset that it is of"
+    else:
+        found = f"{dataset!r}. Pass load(name), for a dataset of the catalog, or read_dataset(path)"
+    raise InputError(f"Argument 'dataset' must be a Dataset, got {found}.")
+
+
+def _describe_missing_split(dataset: Dataset, split: str) -> str:
+    others = [f"{name} has {len(facts):,} (--split {name})" for name, facts in dataset.splits.items() if len(facts)]
+    cure = f" To cut a single file, pass {spell_read_option('split', (0.8, 0.1, 0.1))}." if len(others) == 1 else ""
+    return f"Dataset {dataset.name!r} has no facts in {split} to evaluate on; {', '.join(others)}.{cure}"
+
+
+def _choose_answering_graph(dataset: Dataset, name: str) -> Graph:
+    if name not in GRAPHS:
+        raise OptionError(f"Argument 'graph' must be one of {', '.join(GRAPHS)}, got {name!r}.")
+    if name == "train":
+        return dataset.graph
+    facts = Triples.concat(dataset.train, dataset.valid)
+    return Graph.build(facts, dataset.vocabulary, f"{dataset.name}, {name}")
+
+
+def _check_evaluation_groups(groups: Sequence[str] | None, asked: Triples) -> list[str] | None:
+    if groups is None:
+        return None
+    names = list(groups)
+    if isinstance(groups, str) or len(names) != len(asked):
+        raise InputError(
+            f"Argument 'groups' must have a name for each of the {len(asked):,} facts of the split, got {len(names):,}."
+        )
+    for row, name in enumerate(names):
+        if not isinstance(name, str):
+            raise InputError(f"Argument 'groups' must hold names, got {name!r} for fact {row} of the split.")
+    return [str(name) for name in names]
+
+
+def _drop_repeated_queries(asked: Triples, names: list[str] | None) -> tuple[Triples, list[str] | None]:
+    """Leave out repeated facts, which must not be of two groups."""
+    if names is None:
+        return asked.distinct(), None
+    first: dict[tuple[int, ...], int] = {}
+    for row, fact in enumerate(map(tuple, asked.rows.tolist())):
+        original = first.setdefault(fact, row)
+        if names[row] != names[original]:
+            raise InputError(
+                f"A fact that is repeated must be of one group: facts {original} and {row} of the split are the same, "
+                f"and their groups are {names[original]!r} and {names[row]!r}."
+            )
+    kept = list(first.values())
+    return asked.take(np.array(kept)), [names[row] for row in kept]
+
+
+def _ask_both_directions(asked: Triples, dataset: Dataset) -> Triples:
+    """(h, r, t) -> (h, r, t) and (t, ~r, h), where the last is the answer."""
+    inverse = asked.rows[:, ::-1].copy()
+    inverse[:, 1] += len(dataset.vocabulary.relations)
+    return Triples(read_only(np.concatenate([asked.rows, inverse])))
+
+
+def _rank_evaluated_queries(model: Ranker, queries: Triples, graph: Graph, known: Graph) -> Ranks:
+    order = np.lexsort((queries.tails, queries.heads, queries.relations))
+    size = max(SMALLEST_PART, -(-len(order) // PARTS))
+    parts = []
+    with progress_bar("ranking", len(order)) as advance:
+        for begin in range(0, len(order), size):
+            part = queries.take(order[begin : begin + size])
+            ranks = model.rank(part, graph=graph, known=known)
+            if not isinstance(ranks, Ranks) or len(ranks) != len(part):
+                found = f"{len(ranks):,} rows" if isinstance(ranks, Ranks) else type(ranks).__name__
+                raise InputError(
+                    f"rank() of {type(model).__name__} must return Ranks with a row for each of {len(part):,} queries, "
+                    f"got {found}."
+                )
+            parts.append(ranks)
+            advance(len(part))
+    return Ranks.concat(*parts).take(np.argsort(order))
+
+
+def _describe_evaluated_model(model: object) -> dict[str, Any]:
+    """Say what was judged, as far as the model tells."""
+    about: dict[str, Any] = {"method": getattr(model, "method", type(model).__name__)}
+    if isinstance(model, Reasoner):
+        about |= {"options": model.options, "learned_from": model.data_.sha256}
+        if model.learned_.aggregation is not None:
+            about["aggregation"] = model.learned_.aggregation.to_json()
+    return about
 
 
 @dataclass(frozen=True, eq=False, repr=False)
