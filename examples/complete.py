@@ -1,7 +1,7 @@
 """Complete a graph, with probabilities: how many of the best new facts are true, and how many were expected?
 
 The graph is a made-up world of families. Its hidden facts are known, so the answer can be checked. A probability is the
-share of such candidates that are true, if the graph lacks one fact in ten. On small graphs it is often too low, as here.
+share of such candidates that are true, if the graph lacks one fact in ten. On small graphs it is often too low.
 Run it with `python examples/complete.py`.
 """
 
