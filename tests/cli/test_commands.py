@@ -13,7 +13,7 @@ import pytest
 
 import stablerule
 from stablerule import datasets
-from stablerule.cli.commands import COMMANDS, GROUPS
+from stablerule.cli.main import COMMANDS, GROUPS
 from stablerule.registry import LABORATORY_COMMANDS
 from tests.terminal import run
 
@@ -80,9 +80,7 @@ def test_the_package_is_imported_name_by_name() -> None:
         stablerule.lode  # type: ignore[attr-defined]  # noqa: B018
 
 
-@pytest.mark.parametrize(
-    "module", ["stablerule.cli.main", "typer", "stablerule.cli.commands", "stablerule.cli.data", "numpy", "polars"]
-)
+@pytest.mark.parametrize("module", ["stablerule.cli.main", "typer", "stablerule.cli.data", "numpy", "polars"])
 def test_ctrl_c_while_a_module_is_imported_ends_quietly(module: str) -> None:
     done = start(INTERRUPTING.replace("NAME", repr(module)), "data", "check", "geography")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted.\n")

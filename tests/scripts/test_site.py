@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import stablerule
-from stablerule.cli.commands import COMMANDS, GROUPS
+from stablerule.cli.main import COMMANDS, GROUPS
 from tests.terminal import run
 
 ROOT = Path(__file__).parents[2]
