@@ -2,9 +2,8 @@
 
     python -m benchmarks.accuracy [GRAPH ...]
 
-Needs the graphs of the catalog (STABLERULE_DATA). Everything is chosen on valid; each row is run in a fresh process,
-which may find compiled kernels in numba's cache; with `--cold` it has an empty one, and its time stands beside that of
-a warm one. The differences of the rows are paired, query by query, with the first row of a run.
+Needs the graphs of the catalog (STABLERULE_DATA). Everything is chosen on validation facts. Each row runs in a fresh
+process, which may find compiled kernels in numba's cache. With `--cold` the cache is empty, and both times are kept. The differences of the rows are paired, query by query, with the first row of a run.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     STABLERULE_DATA=... python -m benchmarks.expecting [GRAPH ...] [--shifts 42]
 
-The test facts are dealt out in two halves. One, with its answers, is the reference; from the other, queries are taken
-in a shifted way, and their answers are told only at the end. Kinds of shift: one group (by paths or by degrees, which
+The test facts are halved at random. One half, with its answers, is the reference; from the other, queries are drawn in
+a shifted way, and their answers are used only at the end. Kinds of shift: one group (by paths or by degrees, which
 the answer decides as well; by continent), mixes of groups and of relations, and queries that score high or low. The
 constants of `expecting` were chosen on geography and Kinship; the others chose nothing.
 """

@@ -5,7 +5,7 @@
     python -m benchmarks.planning foretell   # what the present plan says of the graphs that were measured
 
 CPU seconds of all threads, after a run on a tiny graph that compiles the kernels (or loads them). A made-up graph has
-half as many relations as thousands of facts, within 10 and 200; popular entities; a tenth of its facts in valid. The
+half as many relations as thousands of facts, within 10 and 200; popular entities; a tenth of its facts for validation. The
 graphs that are at hand come along with their own splits.
 """
 

@@ -52,7 +52,7 @@ class Stamp(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What stands at `.venv`; `fault` is why it cannot be used."""
+    """What is at `.venv`; `fault` is why it cannot be used."""
 
     python: Optional[Interpreter]
     stamp: Optional[Stamp]

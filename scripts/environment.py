@@ -2,8 +2,8 @@
 
     find a Python -> make .venv, or find it sound -> install what is missing -> run commands in it
 
-What is decided stands in `decisions.py`, what touches the machine stands here. A second run finds the stamp in
-`.venv`, does nothing, and so needs no network.
+The decisions are in `decisions.py`, what touches the machine is here. A second run finds the stamp in `.venv`, does
+nothing, and so needs no network.
 """
 # ruff: noqa: UP006, UP035, UP045
 # The old spellings of types stay: this file also runs on Python 3.6, to say there that a newer one is needed.
@@ -236,7 +236,7 @@ def make_venv(progress: Progress, extras: FrozenSet[str]) -> None:
 
 
 def install(progress: Progress, stamp: Optional[Stamp], wanted: Stamp, reason: str) -> None:
-    """Bring `.venv` to `wanted`. The stamp is void while pip changes packages, and stands if pip never came so far."""
+    """Bring `.venv` to `wanted`. The stamp is void while pip changes packages, and kept if pip never came so far."""
     lacking = wanted.extras - (stamp.extras if stamp else frozenset())
     check_space(shutil.disk_usage(VENV).free, lacking, ROOT)
     asked = requirements(wanted.extras)

@@ -12,14 +12,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # Documents for readers, and folders whose strings and docstrings readers see.
 DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "docs/**/*.md")
-SOURCES: tuple[str, ...] = ("examples",)
+SOURCES = ("benchmarks", "examples", "scripts")
 # What to write instead, and a pattern for what not to write. Keep it short: a pattern that hits good English goes.
 INSTEAD = {
     "competing candidates": r"\brivals?\b",
     "load": r"\b(?:take|takes|took|taken) up\b",
     "evaluate": r"\bjudge[sd]?\b",
     "is, has, comes, ranks": r"\b(?:stands?|stood)\b(?! for\b)",
-    "is": r"\blies\b",
     "training, validation or test facts": r"\bvalid facts\b|\b(?:on|of|and|in) valid\b|\bfacts of (?:train|test)\b",
     "cannot be estimated, is unknown": r"\bcan(?:'|no)t be told\b",
     "reported": r"\b(?:is|are|and) said\b|\bsays so\b",
@@ -51,8 +50,11 @@ def read_prose(path: Path) -> str:
 
 def collect_strings(folder: str) -> Iterator[tuple[str, str]]:
     """Yield the strings and docstrings of a folder's programs, with their places; names and keys are no text."""
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path in sorted((ROOT / folder).rglob("*")):
+        text = path.read_text(encoding="utf-8") if path.suffix in {"", ".py"} and path.is_file() else ""
+        if not path.suffix and not text.startswith("#!/usr/bin/env python3"):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
                 yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
 
