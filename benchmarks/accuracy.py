@@ -3,7 +3,8 @@
     python -m benchmarks.accuracy [GRAPH ...]
 
 Needs the graphs of the catalog (STABLERULE_DATA). Everything is chosen on validation facts. Each row runs in a fresh
-process, which may find compiled kernels in numba's cache. With `--cold` the cache is empty, and both times are kept. The differences of the rows are paired, query by query, with the first row of a run.
+process, which may find compiled kernels in numba's cache. With `--cold` the cache is empty, and both times are kept.
+The differences of the rows are paired, query by query, with the first row of a run.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@
     python -m benchmarks.calibration --picture                            # writes docs/images/calibration.svg
     python -m benchmarks.calibration --table                              # prints the table of docs/completing.md
 
-A path to a file of triples may replace a name; it is split into train, valid and test. The model learns on the rest of
-train, and chooses on all validation facts. Validation and test facts are known, as they are to `complete`. A candidate is
-right if it is among the hidden facts, and wrong if not. Graphs of fewer than 50,000 facts have several hidden tenths, and
-their candidates are evaluated together.
+A path to a file of triples may replace a name; it is split into train, valid and test. The model learns on the rest
+of train, and chooses on all validation facts. Validation and test facts are known, as they are to `complete`. A
+candidate is right if it is among the hidden facts, and wrong if not. Graphs of fewer than 50,000 facts have several
+hidden tenths, and their candidates are evaluated together.
 """
 
 from __future__ import annotations

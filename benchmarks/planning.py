@@ -5,8 +5,8 @@
     python -m benchmarks.planning foretell   # what the present plan says of the graphs that were measured
 
 CPU seconds of all threads, after a run on a tiny graph that compiles the kernels (or loads them). A made-up graph has
-half as many relations as thousands of facts, within 10 and 200; popular entities; a tenth of its facts for validation. The
-graphs that are at hand come along with their own splits.
+half as many relations as thousands of facts, within 10 and 200; popular entities; a tenth of its facts for
+validation. The graphs that are at hand come along with their own splits.
 """
 
 from __future__ import annotations
