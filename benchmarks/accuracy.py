@@ -101,7 +101,7 @@ def forget_popularity() -> None:
 
     def without(self: RuleSearcher, relation: int) -> Any:
         found = asked(self, relation)
-        return found._replace(popularity=np.zeros_like(found.popularity), popular=np.zeros(0, np.int32))
+        return found._replace(tails=np.zeros(0, np.int32), popular=np.zeros(0, np.int32))
 
     RuleSearcher.gather_asked = without  # type: ignore[method-assign]
 

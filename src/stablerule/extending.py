@@ -81,8 +81,8 @@ from stablerule.reasoning.budget import Budget, check_minutes, interrupt_later
 from stablerule.reasoning.calibration import Calibration, calibrate
 from stablerule.reasoning.choosing import FIXED as FIXED_AGGREGATIONS
 from stablerule.reasoning.choosing import ROWS as EVIDENCE_ROWS
-from stablerule.reasoning.choosing import Queries
-from stablerule.reasoning.evidence_weights import Examples, collect_weight_examples, fit_evidence_weights, softmax_loss
+from stablerule.reasoning.evidence_examples import Examples, Queries, collect_weight_examples
+from stablerule.reasoning.evidence_weights import fit_evidence_weights, softmax_loss
 from stablerule.reasoning.learned import Choice, Course, Learned, Lesson
 from stablerule.reasoning.model_folder import NETWORK as NETWORK_FILE
 from stablerule.reasoning.model_folder import SavedModel
@@ -105,7 +105,7 @@ from stablerule.reasoning.scoring.firing import (
 )
 from stablerule.reasoning.scoring.query_kernels import Asked, Desk
 from stablerule.reasoning.scoring.score import Aggregation
-from stablerule.reasoning.scoring.theory import By, Encoded, Theory, encode_rules, make_empty_traits
+from stablerule.reasoning.scoring.theory import By, Encoded, Theory, encode_rules, make_empty_traits, set_rule_weights
 from stablerule.reasoning.searcher import Searcher
 from stablerule.rules.measuring import measure_rules
 from stablerule.rules.scored import NUMBERS as RULE_NUMBERS
@@ -210,6 +210,7 @@ __all__ = [
     "sample_paths",
     "sample_rules",
     "score_bodies",
+    "set_rule_weights",
     "smooth_sample_counts",
     "softmax_loss",
     "spell_duration",

@@ -18,7 +18,7 @@ from stablerule.reasoning import calibration as module
 from stablerule.reasoning.calibration import EARLIER, Calibration, calibrate, judge_probabilities
 from stablerule.reasoning.curves import STEP, Curve, ScoredCandidates, fit_curve
 from stablerule.reasoning.rule_searcher import RuleSearcher
-from stablerule.reasoning.scoring.theory import encode_rules, forget_own_facts
+from stablerule.reasoning.scoring.theory import encode_rules, forget_own_facts, set_rule_weights
 from stablerule.reasoning.situations import SITUATIONS, Situations
 
 
@@ -120,11 +120,8 @@ def test_hidden_scores_are_those_of_a_graph_that_lacks_the_fact(model: Tabular, 
     """With the same rules and weights, the score of a hidden fact is that on the graph without it."""
     graph = dataset.graph
     search = model.rule_searcher(graph)
-    theory = search.encoded.theory._replace(own_weights=search.encoded.theory.weights)
-    same = RuleSearcher(
-        type(search.encoded)(graph, search.encoded.rules, theory, search.encoded.rows, search.encoded.turned),
-        search.ways.aggregation,
-    )
+    weights = search.encoded.theory.weights
+    same = RuleSearcher(set_rule_weights(search.encoded, weights, weights), search.ways.aggregation)
     for place in (3, 500, 2_000):
         fact = graph.triples.take(np.array([place]))
         rest = np.delete(np.arange(graph.n_facts), place)

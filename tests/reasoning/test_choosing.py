@@ -8,21 +8,37 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablerule import Dataset, Graph, Tabular, Triples, households, load_model, newsroom
+from stablerule import Dataset, Graph, RuleSet, Tabular, Triples, households, load_model, newsroom
 from stablerule.errors import OptionError, ReadError
 from stablerule.io.checked_folder import make_record
 from stablerule.reasoning import RuleReasoner
 from stablerule.reasoning import choosing as module
-from stablerule.reasoning.choosing import Queries, choose_aggregation, split_valid_for_choosing
-from stablerule.reasoning.evidence_weights import (
+from stablerule.reasoning.choosing import (
+    FOLDS,
+    Result,
+    choose_aggregation,
+    choose_result,
+    deal_into_folds,
+    is_clearly_better,
+    split_valid_for_choosing,
+)
+from stablerule.reasoning.evidence_examples import (
     Examples,
-    Weights,
+    FirstWeights,
+    NestedSets,
+    Queries,
     collect_weight_examples,
+    fire_queries,
+)
+from stablerule.reasoning.evidence_weights import (
+    Weights,
     fit_evidence_weights,
+    fit_weights_by_folds,
     rank_weight_examples,
     softmax_loss,
 )
@@ -31,8 +47,10 @@ from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.evidence import COLUMNS
 from stablerule.reasoning.scoring.score import AGGREGATIONS, Aggregation, AggregationRecord
 from stablerule.reasoning.scoring.theory import By, Encoded, encode_rules
+from tests.reasoning.plain import random_rules
 from tests.worlds import random_graph
 
+NAMES = ("name", "by", "top")
 WORLDS = {
     "households": households(families=6, missing=0.2, noise=0.05, seed=0).dataset,
     "newsroom": newsroom(people=400, valid=0.3, seed=0).dataset,
@@ -58,20 +76,20 @@ def choice_of(model: RuleReasoner) -> Choice:
     return model.learned_.choice
 
 
-def test_the_choice_is_the_best_of_what_was_tried(model: Tabular) -> None:
+def test_learned_stands_unless_something_else_is_clearly_better(model: Tabular) -> None:
     choice, chosen = choice_of(model), choice_of(model).aggregation
     assert choice.chosen_on == "valid"
     tried = choice.tried
     assert {way["name"] for way in tried} == set(AGGREGATIONS)
     assert {way["by"] for way in tried} == {"confidence", "score"}
-    assert all(0 < way["mrr"] <= 1 for way in tried)
+    assert all(0 < way["mrr"] <= 1 and len(way["folds"]) == FOLDS for way in tried)
     best = next(way for way in tried if way["mrr"] == max(other["mrr"] for other in tried))
-    assert (chosen.name, chosen.by, chosen.top) == (best["name"], best["by"], best["top"])
-    assert 0 < choice.judged < choice.fitted
+    assert (chosen.name, chosen.by, chosen.top) in [("learned", "confidence", 0), tuple(best[k] for k in NAMES)]
+    assert choice.judged == choice.fitted > 0  # each query fits and judges
 
 
 def test_the_mrr_of_the_choice_is_that_of_the_judged_queries(world: Dataset, model: Tabular) -> None:
-    """All of valid judged by the fixed ways: near to the half that judged."""
+    """All of valid judged by the fixed ways: near to the part that judged."""
     queries = Queries.both_ways(world.valid, world.graph.n_relations)
     known = Graph.build(Triples.concat(world.graph.triples, world.valid), world.vocabulary)
     for way in choice_of(model).tried:
@@ -213,21 +231,24 @@ def test_a_relation_has_its_own_way_where_that_is_clearly_better() -> None:
     graph = random_graph(0)
     heads = np.zeros(300, np.int32)
     queries = Queries(heads, np.repeat(np.array([0, 4], np.int32), 150), heads)
-    judge = module._Judge(graph, queries, graph, hidden=False)
     usual = np.full(300, 0.5)
     better_there = usual + np.repeat([0.2, -0.3], 150)
-    results: list[module.Result] = [
-        (Aggregation("max_plus"), usual),
-        (Aggregation("count"), better_there),
-        (Aggregation("noisy_or", top=5), np.ones(300)),  # another `top`
-        (Aggregation("binary", by="score"), np.ones(300)),  # another `by`
-    ]
-    chosen = judge.with_relations(results[0], results)
+    first = Result(Aggregation("max_plus"), usual)
+    # Those with another `top` or `by` are better for that relation alone, where they can't be taken.
+    others = [Result(way, better_there + 0.01) for way in (Aggregation("noisy_or", top=5), Aggregation(by="score"))]
+    chosen = choose_result([first, Result(Aggregation("count"), better_there), *others], queries, graph)
     assert (chosen.name, chosen.relations) == ("max_plus", {"r0": "count"})
     assert [chosen.of(name) for name in ("r0", "~r0", "~r1")] == ["count", "max_plus", "max_plus"]
-    by_luck = usual + np.where(np.arange(300) % 2, 0.4, -0.39)
-    luck: list[module.Result] = [results[0], (Aggregation("count"), by_luck)]
-    assert judge.with_relations(luck[0], luck).relations == {}
+    by_luck = Result(Aggregation("count"), usual + np.where(np.arange(300) % 2, 0.4, -0.39))
+    assert choose_result([first, by_luck], queries, graph) == Aggregation("max_plus")
+    assert choose_result([first, Result(Aggregation("count"), usual + 0.01)], queries, graph).name == "count"
+
+
+def test_what_is_clearly_better_is_better_by_two_standard_errors() -> None:
+    usual, gain = np.full(400, 0.5), np.where(np.arange(400) % 2, 0.2, -0.1)  # mean .05, standard error .0075
+    assert is_clearly_better(usual + gain, usual)
+    assert not is_clearly_better(usual + gain - 0.036, usual)
+    assert not is_clearly_better(usual, usual)
 
 
 def test_relations_with_their_own_way_are_ranked_by_it() -> None:
@@ -284,13 +305,18 @@ def test_without_valid_there_are_no_parts() -> None:
     assert split_valid_for_choosing(None, 0) == (None, None)
 
 
-def test_only_some_hundreds_of_one_relation_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_facts_are_dealt_into_folds_with_both_their_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_OF_A_RELATION", 7)
+    graph = random_graph(0, relations=3)
     relations = np.repeat(np.arange(3, dtype=np.int32), (20, 5, 9))
     heads = np.arange(34, dtype=np.int32)
-    kept = module._limit_queries_of_each_relation(Queries(heads, relations, heads))
-    assert np.bincount(kept.relations).tolist() == [7, 5, 7]
-    assert kept.heads.tolist() == [*range(7), *range(20, 25), *range(25, 32)]
+    queries, folds = deal_into_folds(Triples(np.stack([heads, relations, heads + 100], 1)), graph, seed=0)
+    assert np.bincount(queries.relations).tolist() == 2 * [7, 5, 7]
+    there, back = queries.take(np.arange(19)), queries.take(np.arange(19, 38))
+    np.testing.assert_array_equal(there.heads, back.answers)
+    np.testing.assert_array_equal(folds[:19], folds[19:])
+    for relation in range(3):  # each relation is dealt out evenly
+        assert np.ptp(np.bincount(folds[:19][there.relations == relation], minlength=FOLDS)) <= 1
 
 
 def test_what_is_known_is_no_rival() -> None:
@@ -327,7 +353,8 @@ def random_examples(seed: int, n: int = 30, k: int = 6, columns: int = 4) -> Exa
     for row, filled in zip(stand_for, rng.integers(2, k + 1, size=n), strict=True):
         row[filled:] = 0
     stand_for[::7] = 0  # no rule reaches the answer
-    return Examples(rows, stand_for, rng.integers(2, size=n).astype(np.int32))
+    names = (*(f"column {i}" for i in range(columns - 1)), "one")
+    return Examples(rows, stand_for, rng.integers(2, size=n).astype(np.int32), columns=names)
 
 
 def plain_loss(examples: Examples, which: Any, weights: Any) -> float:
@@ -424,7 +451,135 @@ def test_a_strong_ridge_draws_a_relation_to_the_common_weights() -> None:
 
 def test_nothing_to_fit_to_gives_no_weights() -> None:
     examples = random_examples(0)
-    nothing = Examples(examples.rows, np.zeros_like(examples.stand_for), examples.relations)
+    nothing = replace(examples, stand_for=np.zeros_like(examples.stand_for))
     assert len(nothing.useful) == 0
     assert fit_evidence_weights(nothing, random_graph(0), [1.0, 4.0]) == 2 * [{"*": (0.0,) * 4}]
     assert rank_weight_examples(nothing, random_graph(0), {"*": (0.0,) * 4}) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_without_a_fold_are_those_of_the_other_examples(seed: int) -> None:
+    examples, graph = random_examples(seed, n=300), random_graph(0)
+    folds = np.arange(300) % 3
+    for ridge, fitted in zip((1.0, 8.0), fit_weights_by_folds(examples, folds, 2, [1.0, 8.0]), strict=True):
+        for fold in range(3):
+            others = examples.take(np.flatnonzero(folds != fold))
+            (alone,) = fit_weights_by_folds(others, np.zeros(len(others), np.int64), 2, [ridge])
+            # The spread of the columns is that of all examples, so that the ridge is nearly the same.
+            np.testing.assert_allclose(fitted.table[:, fold], alone.table[:, -1], rtol=0.05, atol=0.05)
+        everything = fit_evidence_weights(examples, graph, [ridge])[0]
+        own = np.array(everything["r0"])[:-1] / fitted.table[0, -1][:-1]
+        np.testing.assert_allclose(own, own[0], rtol=0.03)  # but for a stretch
+
+
+def test_each_query_is_ranked_by_weights_that_were_fitted_without_its_fold() -> None:
+    examples = random_examples(1, n=60)
+    folds = np.arange(60) % 2
+    (fitted,) = fit_weights_by_folds(examples, folds, 2, [1.0])
+    found = fitted.rank(examples, folds, np.full(60, 0.125))
+    for q in range(60):
+        if not examples.stand_for[q, 0]:
+            assert found[q] == 0.125
+            continue
+        scores = examples.rows[q] @ fitted.table[examples.relations[q], folds[q]]
+        ahead = examples.stand_for[q][1:][scores[1:] > scores[0]].sum()
+        assert found[q] == pytest.approx(1 / (1 + ahead))
+
+
+# One firing serves all.
+
+
+def all_ways() -> list[Aggregation]:
+    return [*module.FIXED, *module.BY_SCORE]
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_one_firing_ranks_under_every_aggregation(seed: int, hidden: bool) -> None:
+    graph = random_graph(seed, entities=15, relations=2, count=50)
+    rules = with_scores(random_rules(graph, seed, steps=8), seed)
+    encoded: dict[By, Encoded] = {by: encode_rules(rules, graph, by) for by in ("confidence", "score")}
+    others = np.random.default_rng(seed).integers((15, 2, 15), size=(60, 3)).astype(np.int32)
+    queries = Queries.both_ways(graph.triples if hidden else Triples(others), graph.n_relations)
+    fired = fire_queries(
+        RuleSearcher(encoded["confidence"], Aggregation()),
+        queries,
+        graph,
+        4,
+        hidden=hidden,
+        aggregations=all_ways(),
+        worth=lambda by: encoded[by].theory.worth,
+    )
+    for i, way in enumerate(all_ways()):
+        ranks = RuleSearcher(encoded[way.by], way).rank(*queries, graph, hidden=hidden)
+        np.testing.assert_array_equal(fired.tried[:, i], 1 / ranks.form("realistic"), err_msg=str(way))
+
+
+def with_scores(rules: RuleSet, seed: int) -> RuleSet:
+    scores = np.random.default_rng(seed).integers(1, 6, len(rules)) / 8
+    chain = pl.col("constant").is_null()
+    return RuleSet.from_frame(rules.to_frame().with_columns(score=pl.when(chain).then(pl.Series(scores))))
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_weights_rank_and_find_the_strongest_candidates_for_each_query_by_its_fold(hidden: bool) -> None:
+    graph = random_graph(2, entities=40, relations=2, count=120)
+    encoded = encode_rules(random_rules(graph, 2), graph)
+    queries = Queries.both_ways(graph.triples, graph.n_relations)
+    rng = np.random.default_rng(0)
+    weights = FirstWeights(rng.normal(size=(4, 2, len(COLUMNS))), rng.integers(2, size=len(queries.heads)))
+    search, k = RuleSearcher(encoded, Aggregation()), 9
+    fired = fire_queries(search, queries, graph, k, hidden=hidden, weights=weights)
+    whole = collect_weight_examples(search, *queries, graph, 60, hidden=hidden)
+    for fold in range(2):
+        names = map(graph.vocabulary.relation_name, range(4))
+        table = {name: tuple(weights.table[r, fold]) for r, name in enumerate(names)}
+        way = Aggregation("learned", weights=table | {"*": (0.0,) * len(COLUMNS)})
+        here = weights.folds == fold
+        ranks = RuleSearcher(encoded, way).rank(*queries.take(np.flatnonzero(here)), graph, hidden=hidden)
+        np.testing.assert_array_equal(fired.ranked[here], 1 / ranks.form("realistic"))
+    few = fired.examples[0]
+    strong = 3 * (k - 1) // 4
+    assert (few.stand_for.sum(1) == whole.stand_for.sum(1)).all()  # some stand for the rest
+    for q in np.flatnonzero(whole.stand_for[:, k] > 0):
+        own = weights.table[queries.relations[q], weights.folds[q]]
+        scores = np.sort(whole.rows[q][1:][whole.stand_for[q][1:] > 0] @ own)[::-1]
+        np.testing.assert_allclose(np.sort(few.rows[q][1 : 1 + strong] @ own)[::-1], scores[:strong], atol=1e-4)
+        assert len(set(few.entities[q])) == k
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nested_sets_of_rules_give_the_evidence_that_each_gives_alone(seed: int) -> None:
+    graph = random_graph(seed, entities=15, relations=2, count=50)
+    rules = random_rules(graph, seed)
+    queries = Queries.both_ways(graph.triples, graph.n_relations)
+    encoded = encode_rules(rules, graph)
+    parts = np.random.default_rng(seed).random((3, len(rules))) < [[0.2], [0.6], [1.1]]
+    members = (parts * [[1], [2], [4]]).sum(0).astype(np.uint8)[encoded.rows]
+    search = RuleSearcher(encoded, Aggregation())
+    fired = fire_queries(search, queries, graph, 40, sets=NestedSets(members, 3))
+    for part, found, reached in zip(parts, fired.examples, fired.missed.T, strict=True):
+        alone = RuleSet.from_frame(rules.to_frame().filter(pl.Series(part)))
+        # A rule for r alone is read backwards for ~r: both sets have to conclude the same relations.
+        if alone.filter(kind="chains").relations != rules.filter(kind="chains").relations:
+            continue
+        theirs = fire_queries(RuleSearcher(encode_rules(alone, graph), Aggregation()), queries, graph, 40)
+        np.testing.assert_array_equal(found.stand_for, theirs.examples[0].stand_for)
+        for ours, other in zip(found.rows, theirs.examples[0].rows, strict=True):
+            np.testing.assert_allclose(ours[np.lexsort(ours.T)], other[np.lexsort(other.T)], rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(reached, theirs.missed[:, 0])
+
+
+def test_columns_beside_those_of_rules_come_after_them() -> None:
+    examples = random_examples(0, n=200)
+    more = examples.with_columns(["similar"], np.where(np.arange(6) == 0, 1.0, 0.0)[None, :, None].repeat(200, 0))
+    assert more.columns == (*examples.columns, "similar")
+    assert more.one == examples.one == 3
+    weights = fit_evidence_weights(more, random_graph(0), [1.0])[0]["*"]
+    assert len(weights) == 5
+    assert weights[4] > 0
+    ours, theirs = (
+        rank_weight_examples(e, random_graph(0), fit_evidence_weights(e, random_graph(0), [1.0])[0])
+        for e in (more, examples)
+    )
+    assert ours == 1 > theirs

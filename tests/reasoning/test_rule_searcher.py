@@ -16,7 +16,7 @@ from stablerule.graph.triples import Ids
 from stablerule.learning.extraction import find_constant_rules
 from stablerule.paths.threads import run_in_threads
 from stablerule.reasoning import rule_searcher as module
-from stablerule.reasoning.evidence_weights import collect_weight_examples
+from stablerule.reasoning.evidence_examples import collect_weight_examples
 from stablerule.reasoning.learned import Choice, Learned
 from stablerule.reasoning.model_folder import DataMark, SavedModel
 from stablerule.reasoning.rule_searcher import RuleSearcher

@@ -8,7 +8,7 @@ import pytest
 from stablerule import Dataset, Rule, RuleSet
 from stablerule.learning.extraction import number_learned_rules
 from stablerule.paths.withheld import ExampleFacts
-from stablerule.reasoning.evidence_weights import Examples
+from stablerule.reasoning.evidence_examples import Examples
 from stablerule.reasoning.scoring.evidence import COLUMNS
 from stablerule.rules.measuring import measure_rules
 from stablerule_lab.experiments.stable_confidence import GROUPS, entity_groups, stable_rules

@@ -137,9 +137,9 @@ def _print_learning_summary(model: Reasoner, dataset: Dataset) -> None:
     """Say what was chosen on valid facts, how learning ended, and what there is no calibration for."""
     learned, course = model.learned_, model.learned_.course
     if learned.choice is not None:
-        print_message(
-            f"Answers are weighed by {learned.choice.aggregation.name}, chosen on {learned.choice.chosen_on}."
-        )
+        lines = [line for size in learned.sizes for line in size.lines()] + learned.choice.lines()
+        for line in lines:
+            print_message(plain(line))
     if learned.held_out:
         print_message(f"The rules were measured again on all {dataset.graph.n_facts:,} facts.")
     if course is not None and course.best_mrr is not None:

@@ -6,7 +6,7 @@ Rules with constants, r(X, c) <- s(X, d) and r(X, c) <- s(X, A), are counted for
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from stablerule.rules.measuring import measure_rules
 from stablerule.rules.scored import PESSIMISM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +39,15 @@ class Candidates(NamedTuple):
     heads: NDArray[np.int64]
     scores: NDArray[np.float64]
 
+    def take(self, which: NDArray[Any]) -> Candidates:
+        """Return some of them."""
+        return Candidates(*(column[which] for column in self))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Candidates]) -> Candidates:
+        """Join several."""
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
 
 def keep_best_bodies(parts: Iterable[Candidates], relations: int, k: int) -> Candidates:
     """Keep the k best for each of 2R head relations, at full precision; equal scores stand in the order of bodies."""
@@ -54,6 +63,24 @@ def keep_best_bodies(parts: Iterable[Candidates], relations: int, k: int) -> Can
         enough[full] = scores[rank == k - 1]
         kept = Candidates(bodies[rank < k], heads[rank < k], scores[rank < k])
     return kept
+
+
+def keep_best_by_length(
+    parts: Iterable[Candidates], samples: RuleSamples, relations: int, k: int, base: int, k_longer: int
+) -> list[Candidates]:
+    """Keep the k best up to the length `base` for each of 2R head relations, and the `k_longer` best of each length."""
+    groups = max(samples.max_length - base, 0) + 1
+
+    def by_group() -> Iterator[Candidates]:
+        for part in parts:
+            group = np.maximum(samples.lengths[part.bodies] - base, 0)
+            yield part._replace(heads=part.heads + 2 * relations * group)
+
+    best = keep_best_bodies(by_group(), relations * groups, max(k, k_longer))
+    rank = np.arange(len(best.heads)) - np.searchsorted(best.heads, best.heads)
+    group, heads = np.divmod(best.heads, 2 * relations)
+    best = best._replace(heads=heads)
+    return [best.take((group == i) & (rank < (k_longer if i else k))) for i in range(groups)]
 
 
 def smooth_sample_counts(samples: RuleSamples, smoothing: float) -> NDArray[np.float64]:

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from stablerule.graph import Graph, Triples
 from stablerule.learning.extraction import (
     Candidates,
     find_constant_rules,
-    keep_best_bodies,
+    keep_best_by_length,
     measure_chains,
     number_learned_rules,
     score_bodies,
     smooth_sample_counts,
 )
 from stablerule.learning.plan import (
-    choose_rule_count,
+    USUAL_LENGTH,
     choose_walk_count,
     limit_measuring_to_budget,
     limit_walks_to_budget,
 )
+from stablerule.learning.sizes import choose_size, limit_counts, number_within_groups, plan_sizes
 from stablerule.progress import progress_bar
 from stablerule.reasoning.calibration import calibrate
 from stablerule.reasoning.choosing import choose_aggregation, split_valid_for_choosing
@@ -37,14 +37,17 @@ from stablerule.rules.scored import NUMBERS
 from stablerule.samples import sample_rules
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from stablerule.learning.options import CountsSamples, MinesRules, Mining, TrainsNetwork, Weighs
-    from stablerule.reasoning.learned import Lesson
+    from stablerule.learning.sizes import Sizes
+    from stablerule.reasoning.learned import Lesson, SizeChoice
     from stablerule.reasoning.scoring.score import AggregationName
     from stablerule.reasoning.scoring.theory import By, Encoded
     from stablerule.samples import RuleSamples
 
+COUNTED_SMOOTHING = 5.0  # of the counts by which a network's lengths are chosen
 MEASURED = tuple(name for name in NUMBERS if name != "score")
 
 
@@ -63,10 +66,17 @@ def fit_stablerule(
         kept = Checkpoints(checkpoint, identify_training_run(lesson, o), resume=resume)
         walks = kept.walks_begun_with(walks)
 
-    # 1. sample: (body, head relation) pairs from walks
-    samples = sample_paths(lesson, o, walks)
+    # 1. sample: (body, head relation) pairs from walks, as long as rules that are counted are worth on valid
+    sizes = plan_sizes(lesson, o)
+    samples = sample_paths(lesson, o, walks, sizes.longest)
     if not samples.n_bodies:  # every walk came back to where it began: there is nothing to learn from
         return finish_learning(lesson, o, RuleSet(), samples=0, bodies=0)
+    chosen: tuple[SizeChoice, ...] = ()
+    if sizes.lengths:
+        counted = [count_candidates(samples, COUNTED_SMOOTHING)]
+        _, chosen = find_rules(lesson, o, samples, counted, replace(sizes, counts=()))
+        sizes = sizes.with_length_of(chosen)
+        samples = samples.up_to(sizes.longest)
 
     # 2. train: P(head relation | body), under decorrelating weights
     first_values = torch.Generator().manual_seed(o.seed)
@@ -74,33 +84,30 @@ def fit_stablerule(
     training = replace(o.training, batch_size=o.training.batch_size_for(graph.n_relations))
     course = train_network(network, samples, training, o.decorrelation, o.seed, o.device, kept, lesson.budget)
 
-    # 3. extract: the best bodies of each relation
-    scored = score_bodies(
-        samples, lambda bodies: predict_head_probabilities(network, bodies, o.device), o.training.smoothing
-    )
-    best = keep_best_bodies(scored, graph.n_relations, o.rules_per_relation or choose_rule_count(graph))
-
-    # 4. measure them on the graph; add rules with constants
-    rules = measure_rules_found(lesson, o, samples, best)
+    # 3. extract the best bodies of each relation, 4. measure them on the graph, and add rules with constants
+    scored = score_bodies(samples, lambda bodies: predict_head_probabilities(network, bodies, o.device), o.training.smoothing)
+    rules, tried = find_rules(lesson, o, samples, scored, sizes)
 
     # 5. choose how rules that fire become one score, 6. calibrate
     tensors = {name: t.detach().cpu().numpy() for name, t in network.state_dict().items()}
     return finish_learning(
-        lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies, course=course, network=tensors
+        lesson,
+        o,
+        rules,
+        samples=samples.n_samples,
+        bodies=samples.n_bodies,
+        course=course,
+        network=tensors,
+        sizes=chosen + tried,
     )
 
 
 def fit_tabular(lesson: Lesson, o: CountsSamples) -> Learned:
     """Learn rules from sampled paths by counting: steps 2 and 3 are smoothed counts."""
-    samples = sample_paths(lesson, o, choose_walks_in_time(lesson, o))
-    closed = samples.cell_heads != samples.negative
-    scores = smooth_sample_counts(samples, o.smoothing)
-    cells = Candidates(
-        samples.cell_bodies[closed].astype(np.int64), samples.cell_heads[closed].astype(np.int64), scores[closed]
-    )
-    best = keep_best_bodies([cells], lesson.graph.n_relations, o.rules_per_relation or choose_rule_count(lesson.graph))
-    rules = measure_rules_found(lesson, o, samples, best)
-    return finish_learning(lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies)
+    sizes = plan_sizes(lesson, o)
+    samples = sample_paths(lesson, o, choose_walks_in_time(lesson, o), sizes.longest)
+    rules, tried = find_rules(lesson, o, samples, [count_candidates(samples, o.smoothing)], sizes)
+    return finish_learning(lesson, o, rules, samples=samples.n_samples, bodies=samples.n_bodies, sizes=tried)
 
 
 def choose_walks_in_time(lesson: Lesson, o: MinesRules) -> int:
@@ -108,12 +115,12 @@ def choose_walks_in_time(lesson: Lesson, o: MinesRules) -> int:
     return limit_walks_to_budget(lesson.budget, o.walks or choose_walk_count(lesson.graph))
 
 
-def sample_paths(lesson: Lesson, o: MinesRules, walks: int) -> RuleSamples:
-    """Walk the graph and count which relations close which bodies."""
+def sample_paths(lesson: Lesson, o: MinesRules, walks: int, longest: int | None = None) -> RuleSamples:
+    """Walk the graph and count which relations close which bodies, up to a length; None is that of the options."""
     return sample_rules(
         lesson.graph,
         walks,
-        max_length=o.max_length,
+        max_length=longest or o.max_length or USUAL_LENGTH,
         min_length=o.mining.min_length,
         backtracking=o.mining.backtracking,
         negatives=o.mining.negatives,
@@ -122,14 +129,38 @@ def sample_paths(lesson: Lesson, o: MinesRules, walks: int) -> RuleSamples:
     )
 
 
-def measure_rules_found(lesson: Lesson, o: MinesRules, samples: RuleSamples, best: Candidates) -> RuleSet:
-    """Measure the best chains on the graph, and add rules with constants if they are wanted."""
+def count_candidates(samples: RuleSamples, smoothing: float) -> Candidates:
+    """Score every body and relation that was counted by P(head relation | body) of the smoothed counts."""
+    closed = samples.cell_heads != samples.negative
+    scores = smooth_sample_counts(samples, smoothing)
+    bodies, heads = (column[closed].astype(np.int64) for column in (samples.cell_bodies, samples.cell_heads))
+    return Candidates(bodies, heads, scores[closed])
+
+
+def find_rules(
+    lesson: Lesson, o: MinesRules, samples: RuleSamples, scored: Iterable[Candidates], sizes: Sizes
+) -> tuple[RuleSet, tuple[SizeChoice, ...]]:
+    """Keep the best bodies of each relation, measure them, add rules with constants, and choose how many and how long.
+
+    scored: bodies with the score of each head relation, in parts.
+    """
+    short, *longer = keep_best_by_length(
+        scored, samples, lesson.graph.n_relations, sizes.most, sizes.base, sizes.usual.per_relation
+    )
+    sizes = limit_counts(lesson, sizes, samples, short, o.seed)
+    short = short.take(number_within_groups(short.heads) < sizes.most)
+    chains = measure_chains_found(lesson, o, samples, Candidates.concat([short, *longer]))
+    rules = chains.union(find_constants(lesson, o.mining)) if o.constants else chains
+    return choose_size(lesson, o, rules, sizes)
+
+
+def measure_chains_found(lesson: Lesson, o: MinesRules, samples: RuleSamples, best: Candidates) -> RuleSet:
+    """Measure the best chains on the graph."""
     m, graph, examples = o.mining, lesson.graph, lesson.examples
     budget = limit_measuring_to_budget(lesson.budget, m.measure_budget)
-    chains = measure_chains(
+    return measure_chains(
         graph, samples, best, examples=examples, min_support=m.min_support, budget=budget, seed=o.seed
     )
-    return chains.union(find_constants(lesson, m)) if o.constants else chains
 
 
 def find_constants(lesson: Lesson, m: Mining) -> RuleSet:
@@ -176,13 +207,12 @@ def finish_learning(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) ->
         return encoded[by]
 
     choosing, calibrating = split_valid_for_choosing(valid, o.seed)
-    known = graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
     with progress_bar("choosing how to answer", None):
         choice = choose_aggregation(
             encode,
             graph,
             choosing,
-            known,
+            lesson.known_while_learning,
             only=None if o.aggregation == "auto" else o.aggregation,
             fixed=choose_fixed_aggregation(o),
             seed=o.seed,

@@ -217,7 +217,7 @@ class Weighs(Protocol):
 class MinesRules(Weighs, Protocol):
     """A learner that samples paths, and keeps the best bodies of each relation."""
 
-    max_length: int
+    max_length: int | None
     walks: int | None
     rules_per_relation: int | None
     constants: bool

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stablerule.learning.options import FEW_RELATIONS
-from stablerule.paths.support import count_relation_heads, estimate_body_costs
+from stablerule.paths.support import count_path_edges, count_relation_heads, estimate_body_costs
 from stablerule.paths.threads import count_cores
 from stablerule.progress import progress_bar
 from stablerule.reasoning.choosing import FIXED, MOST_JUDGED, MOST_OF_A_RELATION
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stablerule.graph import Graph
+    from stablerule.graph.triples import Ids
     from stablerule.learning.options import MinesRules, TrainsNetwork
     from stablerule.reasoning.budget import Budget
     from stablerule.samples import RuleSamples
@@ -35,9 +36,11 @@ WALKS_A_SECOND = 1_000_000  # for each core, with room to spare
 ALONE = 0.3  # of the work that one core does while the others wait
 HOURS = 3600
 MANY_RULES, FEW_RULES = 400, 200
+USUAL_LENGTH = 3
 EDGES_A_SECOND = 70_000_000  # that rules are measured along, for each core
+PATH_EDGES_A_SECOND = 150_000_000  # the same for bodies that are followed path by path
 CHEAPER_END = 5  # bodies are followed from the end where that is cheaper
-SOME_BODIES = 300
+SOME_BODIES, SOME_HEADS = 300, 10
 VALID_SHARE = 0.1  # of the facts, that choose and calibrate
 STEP_SECONDS, SMALL_GRAPH, CACHE_MISSES = 1.5e-7, 10_000, 0.45  # a walk, on a graph of so many facts; growth beyond
 LARGE_GRAPH = 1_000_000  # facts: beyond, all that looks up what is far apart in memory takes longer, too
@@ -45,6 +48,7 @@ TRAIT_SECONDS = 1.5e-7  # for each trait of an entity, and each relation that it
 FITTING_SECONDS, QUERY_SECONDS, FEW_QUERIES = 4.0, 8e-5, 1300
 FIRING = 0.4  # of the edges of all bodies: bodies that begin alike are followed together
 CALIBRATING_SECONDS, FACT_SECONDS = 0.4, 7e-7
+FIRED_QUERIES, FIRED_SHARE = 50_000, 1.5  # all that choosing and calibrating ask, at most and for each fact
 
 
 def foretell_learning_costs(graph: Graph, o: MinesRules, walks: int, kept: int, pilot: RuleSamples) -> dict[str, float]:
@@ -70,6 +74,24 @@ def foretell_learning_costs(graph: Graph, o: MinesRules, walks: int, kept: int, 
         + (judged * (len(FIXED) + 1) + queries) * asked / EDGES_A_SECOND * far,
         "calibrating": CALIBRATING_SECONDS + FACT_SECONDS * facts,
     }
+
+
+def foretell_chain_seconds(graph: Graph, some: Ids, kept: float) -> float:
+    """Foretell the CPU seconds that `kept` more chains add, some of which (n, L) stand for all: to measure, to fire.
+
+    Longer ones than usual are followed path by path, and end at a cap: only following some says how far they go.
+    """
+    if not len(some) or not kept:
+        return 0.0
+    facts, begun = max(graph.n_facts, 1), np.maximum(count_relation_heads(graph)[some[:, 0]], 1)
+    far = max(facts / LARGE_GRAPH, 1.0) ** CACHE_MISSES
+    if some.shape[1] > USUAL_LENGTH:
+        edges, speed = count_path_edges(graph, some, SOME_HEADS), PATH_EDGES_A_SECOND
+    else:
+        edges, speed = estimate_body_costs(graph, some) / begun, EDGES_A_SECOND
+    queries = FIRING * min(FIRED_QUERIES, FIRED_SHARE * facts)
+    together = float((edges * begun).mean()) / CHEAPER_END + float(edges.mean()) / (2 * graph.n_relations) * queries
+    return float(kept * together / speed * far)
 
 
 def count_kept_chains(graph: Graph, bodies: int, per_relation: int, pilot: RuleSamples) -> int:
@@ -162,10 +184,10 @@ class Plan:
 
 def plan_counting(graph: Graph, o: MinesRules) -> Plan:
     """Plan a learner that counts: walk, measure rules, choose how to answer, calibrate."""
-    walks = o.walks or choose_walk_count(graph)
+    walks, longest = o.walks or choose_walk_count(graph), o.max_length or USUAL_LENGTH
     with progress_bar("planning", None):
-        pilot = sample_rules(graph, PILOT_WALKS, max_length=o.max_length, seed=o.seed)
-        bodies = expect_body_count(graph, walks, o.max_length, o.seed, pilot)
+        pilot = sample_rules(graph, PILOT_WALKS, max_length=longest, seed=o.seed)
+        bodies = expect_body_count(graph, walks, longest, o.seed, pilot)
         kept = count_kept_chains(graph, bodies, o.rules_per_relation or choose_rule_count(graph), pilot)
         work = foretell_learning_costs(graph, o, walks, kept, pilot)
     return Plan(walks, bodies, 200.0 * bodies, expect_clock_seconds(sum(work.values())), work)
@@ -180,10 +202,11 @@ def plan_stablerule(graph: Graph, o: TrainsNetwork) -> Plan:
     """Plan the network as well: multiplications, divided by those that this machine does in a second."""
     plan, t, weights = plan_counting(graph, o), o.training, o.decorrelation
     batch_size, relations = t.batch_size_for(graph.n_relations), 2 * graph.n_relations
-    stages = o.max_length - o.mining.min_length + 1 if t.order == "lengths" else 1
+    longest = o.max_length or USUAL_LENGTH
+    stages = longest - o.mining.min_length + 1 if t.order == "lengths" else 1
     unique = min(batch_size, plan.bodies)
     # Scores over all relations and LSTM gates, forward and twice that back; then the weights.
-    work, square = 6 * unique * t.size * (relations + 8 * o.max_length), 0
+    work, square = 6 * unique * t.size * (relations + 8 * longest), 0
     if weights is not None:
         features, square = weights.moment_order * t.size, unique * unique
         gram, covariance = square * features, unique * features * features

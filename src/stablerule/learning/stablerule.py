@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from stablerule.errors import InputError, MissingExtra
 from stablerule.learning.fitting import fit_stablerule, measure_rules_again
 from stablerule.learning.options import OLD_NAMES, Decorrelation, Mining, Training, find_paper_options
-from stablerule.learning.plan import plan_stablerule
+from stablerule.learning.plan import USUAL_LENGTH, plan_stablerule
 from stablerule.learning.refit import fit_on_everything
 from stablerule.reasoning.reasoner import RuleReasoner
 from stablerule.samples import check_walk_lengths
@@ -47,7 +47,7 @@ class StableRule(RuleReasoner):
     def __init__(
         self,
         *,
-        max_length: int = 3,
+        max_length: int | None = None,
         walks: int | None = None,
         rules_per_relation: int | None = None,
         constants: bool = True,
@@ -149,8 +149,8 @@ class StableRule(RuleReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_walk_lengths(self.mining.min_length, self.max_length)
-        self._check_at_least(1, "walks", "rules_per_relation")
+        check_walk_lengths(self.mining.min_length, self.max_length or max(USUAL_LENGTH, self.mining.min_length))
+        self._check_at_least(1, "walks", "rules_per_relation", "max_length")
         try:
             import torch  # noqa: F401, PLC0415
 

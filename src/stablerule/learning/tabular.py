@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from stablerule.learning.fitting import fit_tabular, measure_rules_again
 from stablerule.learning.options import OLD_MINING, Mining
-from stablerule.learning.plan import plan_counting
+from stablerule.learning.plan import USUAL_LENGTH, plan_counting
 from stablerule.learning.refit import fit_on_everything
 from stablerule.reasoning.reasoner import RuleReasoner
 from stablerule.samples import check_walk_lengths
@@ -36,7 +36,7 @@ class Tabular(RuleReasoner):
     def __init__(
         self,
         *,
-        max_length: int = 3,
+        max_length: int | None = None,
         walks: int | None = None,
         smoothing: float = 5.0,
         rules_per_relation: int | None = None,
@@ -81,6 +81,6 @@ class Tabular(RuleReasoner):
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_walk_lengths(self.mining.min_length, self.max_length)
-        self._check_at_least(1, "walks", "rules_per_relation")
+        check_walk_lengths(self.mining.min_length, self.max_length or max(USUAL_LENGTH, self.mining.min_length))
+        self._check_at_least(1, "walks", "rules_per_relation", "max_length")
         self._check_at_least(0, "smoothing")

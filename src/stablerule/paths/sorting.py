@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from stablerule.graph.triples import Ids
 
 
+FIRST_GAP = 40  # then 13, 4, 1
+
+
 @compiled_leaf
 def find_first_at_least(values: Ids, low: int, high: int, wanted: int) -> int:
     """Find the first of the sorted values[low:high] that is not below `wanted`, or `high`."""
@@ -33,6 +36,45 @@ def sort_with_items(keys: NDArray[Any], items: Ids, low: int, high: int) -> None
     for end in range(n - 1, 0, -1):
         _swap_items(keys, items, low, low + end)
         _sink_item(keys, items, low, ZERO, end)
+
+
+@compiled_leaf
+def sort_keys(keys: NDArray[Any], low: int, high: int) -> None:
+    """Sort keys[low:high], the least first, in place (shell sort: most lists have a handful of keys)."""
+    gap = FIRST_GAP
+    while gap > 0:
+        for i in range(low + gap, high):
+            key, at = keys[i], i
+            while at >= low + gap and keys[at - gap] > key:
+                keys[at] = keys[at - gap]
+                at -= gap
+            keys[at] = key
+        gap = gap // 3
+
+
+@compiled_leaf
+def bring_least_to_front(keys: NDArray[Any], items: Ids, n: int, k: int) -> None:
+    """Bring the k least of keys[:n] to the front, in no order, and their items with them (quickselect)."""
+    low, high = ZERO, n - 1
+    while low < high:
+        middle = (low + high) >> 1
+        pivot = max(min(keys[low], keys[middle]), min(max(keys[low], keys[middle]), keys[high]))  # of the three
+        i, j = low, high
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                _swap_items(keys, items, i, j)
+                i += 1
+                j -= 1
+        if k - 1 <= j:
+            high = j
+        elif k - 1 >= i:
+            low = i
+        else:
+            return
 
 
 @compiled_leaf_part

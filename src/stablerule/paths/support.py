@@ -254,6 +254,35 @@ def estimate_body_costs(graph: Graph, bodies: Ids, most_facts: int = 10_000) -> 
     return found
 
 
+def count_path_edges(graph: Graph, bodies: Ids, heads: int, seed: int = 0) -> NDArray[np.float64]:
+    """Follow bodies (U, L) from a few of the entities where they begin; return (U,) the edges looked at from one.
+
+    What degrees promise is more than what is looked at: nothing goes beyond the cap of a long body.
+    """
+    random, starts = np.random.default_rng(seed), np.empty((len(bodies), heads), np.int32)
+    for body, some in zip(bodies[:, 0].tolist(), starts, strict=True):
+        some[:] = random.choice(graph.facts(body)[0], heads)
+    trail = make_trail(graph.n_entities, LONG_CAP)
+    found: NDArray[np.float64] = _follow_some(
+        graph.stepped, graph.n_relations, bodies, (bodies >= 0).sum(1), starts, trail
+    )
+    return found
+
+
+@compiled
+def _follow_some(
+    g: Stepped, relations: int, bodies: Ids, lengths: NDArray[np.int64], starts: Ids, trail: Trail
+) -> NDArray[np.float64]:
+    edges = np.zeros(len(bodies))
+    for b in range(len(bodies)):
+        before = trail.state[SEEN]
+        for start in starts[b]:
+            reset_trail(trail)
+            follow_body(g, relations, start, NOTHING, NOTHING, bodies[b], lengths[b], trail)
+        edges[b] = (trail.state[SEEN] - before) / starts.shape[1]
+    return edges
+
+
 @compiled
 def _take_step_along_path(
     facts: Facts,

@@ -1,8 +1,13 @@
-"""Which aggregation answers best, chosen on facts that the rules did not see."""
+"""Which aggregation answers best, chosen on facts that the rules did not see.
+
+The facts are dealt into folds. Each in turn is judged by weights of `learned` that were fitted to the others, so that
+all of them fit and all of them judge. `learned` stands unless another aggregation is better by two standard errors, for
+all queries or for those of a relation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -10,11 +15,12 @@ import numpy as np
 
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.progress import progress_bar
+from stablerule.reasoning.evidence_examples import FirstWeights, Queries, fire_queries
 from stablerule.reasoning.evidence_weights import (
     Weights,
-    collect_weight_examples,
     fit_evidence_weights,
-    rank_weight_examples,
+    fit_weights_by_folds,
+    stretch_weights,
 )
 from stablerule.reasoning.learned import Choice
 from stablerule.reasoning.rule_searcher import RuleSearcher
@@ -25,16 +31,19 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Graph, Triples
     from stablerule.graph.triples import Ids
-    from stablerule.reasoning.evidence_weights import Examples
+    from stablerule.reasoning.evidence_examples import Examples, Fired
     from stablerule.reasoning.scoring.theory import By, Encoded
 
 ROWS = 64  # the answer and its rivals, for each query that weights are fitted to
-MOST_JUDGED = 3000  # queries
-MOST_OF_A_RELATION = 500  # queries of one relation that weights are fitted to
+FOLDS = 5
+MOST_JUDGED = 3000  # training facts that choose where there are no others
+MOST_OF_A_RELATION = 500  # queries of one relation
 FEWEST_TO_CHOOSE = 60  # queries: with fewer there is nothing to choose by
 FEWEST_OF_A_RELATION = 100  # judged queries: with fewer a relation has no way of its own
 CALIBRATING, FEWEST_TO_PART = 0.15, 200  # the share of valid that calibrates, and the fewest facts to part
 RIDGES = (1.0, 4.0, 16.0, 64.0)
+FIRST_RIDGE = 16.0
+CLEARLY = 2.0  # standard errors of a mean difference
 FIXED = (
     Aggregation("max_plus"),
     Aggregation("noisy_or", top=5),
@@ -46,25 +55,13 @@ FIXED = (
 BY_SCORE = tuple(replace(way, by="score") for way in FIXED if way.name in ("max_plus", "noisy_or", "count"))
 
 Encode: TypeAlias = Callable[["By"], "Encoded"]
-Result: TypeAlias = "tuple[Aggregation, NDArray[np.float64]]"  # what was tried, 1 / ranks
 
 
-class Queries(NamedTuple):
-    """Questions with their answers by id (n,): heads, relations and inverses, answers."""
+class Result(NamedTuple):
+    """What was tried, and the reciprocal rank of each judged query (n,)."""
 
-    heads: Ids
-    relations: Ids
-    answers: Ids
-
-    @classmethod
-    def both_ways(cls, facts: Triples, relations: int) -> Queries:
-        """Ask each fact for its tail and for its head."""
-        h, r, t = facts.heads, facts.relations, facts.tails
-        return cls(np.concatenate([h, t]), np.concatenate([r, r + np.int32(relations)]), np.concatenate([t, h]))
-
-    def take(self, which: NDArray[np.int64]) -> Queries:
-        """Return some of them."""
-        return Queries(*(column[which] for column in self))
+    aggregation: Aggregation
+    found: NDArray[np.float64]
 
 
 def split_valid_for_choosing(valid: Triples | None, seed: int) -> tuple[Triples | None, Triples | None]:
@@ -89,9 +86,11 @@ def choose_aggregation(
 ) -> Choice:
     """Try all aggregations, or `only` one of them, and choose the one with the best realistic MRR.
 
-    Half of the facts fit the weights of `learned`, the other half judge, first its ridge, by the evidence that was
-    gathered anyway; the weights are then fitted again to all, and once more without the evidence of rules with
-    constants, for graphs that have none of these.
+    The rules fire once for each query: what fired ranks the answer under every fixed aggregation, and is the evidence
+    that weights of `learned` are fitted to, without each fold in turn. Then they fire once more, for the competing
+    candidates that are the strongest by these weights; the final weights are fitted to those where that is better. All
+    facts together fit them, and fit them once more without the evidence of rules with constants, for graphs that have
+    none of these.
     Without valid facts, training facts serve, each hidden while it is asked for; rather those whose pair has no
     other link, because the facts that one asks for seldom have one. examples: those of them that may; None is all.
     known: what is true, and no rival.
@@ -104,88 +103,132 @@ def choose_aggregation(
         if hidden or valid is None
         else valid
     )
-    random = np.random.default_rng(seed)
-    queries = _limit_queries_of_each_relation(
-        Queries.both_ways(facts.take(random.permutation(len(facts))), graph.n_relations)
-    )
+    queries, folds = deal_into_folds(facts, graph, seed)
     n = len(queries.heads)
-    order = random.permutation(n)
-    judging, fitting = order[: min(n // 2, MOST_JUDGED)], order[min(n // 2, MOST_JUDGED) :]
     if n < FEWEST_TO_CHOOSE:
         return Choice.fixed(fixed, f"{n} queries are too few, it takes {FEWEST_TO_CHOOSE}")
-    judge = _Judge(graph, queries.take(judging), known, hidden)
     encoded = encode("confidence")
-    evidence = collect_weight_examples(RuleSearcher(encoded, FIXED[0]), *queries, known, ROWS, hidden=hidden)
-    ways = [] if only else list(FIXED)
-    half, rest = evidence.take(fitting), evidence.take(judging)
-    fits = dict(zip(RIDGES, fit_evidence_weights(half, graph, RIDGES, seed), strict=True))
-    ridge = max(fits, key=lambda one: rank_weight_examples(rest, graph, fits[one]))
-    ways.append(Aggregation("learned", weights=fits[ridge]))
-    if only is None and encoded.rules.to_frame()["score"].null_count() < len(encoded.rules):
-        ways += BY_SCORE
-    results: list[Result] = []
-    with progress_bar("choosing an aggregation", len(ways)) as advance:
-        for way in ways:
-            results.append((way, judge.reciprocal_ranks(encode(way.by), way)))
-            advance(1)
-    aggregation = judge.with_relations(max(results, key=lambda result: float(result[1].mean())), results)
-    if "learned" in (aggregation.name, *aggregation.relations.values()):
-        (weights,) = fit_evidence_weights(evidence, graph, [ridge], seed)
-        aggregation = replace(
-            aggregation, weights=weights, chain_weights=_fit_weights_for_chains_alone(encoded, evidence, ridge, seed)
+    ways = [] if only else [*FIXED, *(BY_SCORE if encoded.has_scores else ())]
+    search = RuleSearcher(encoded, FIXED[0])
+    with progress_bar("choosing an aggregation", 4) as advance:
+        fired = fire_queries(
+            search, queries, known, ROWS, hidden=hidden, aggregations=ways, worth=lambda by: encode(by).theory.worth
         )
+        advance(1)
+        learned = _fit_learned(search, fired, queries, folds, known, hidden=hidden, seed=seed)
+        advance(3)
+    results = [Result(way, fired.tried[:, i]) for i, way in enumerate(ways)]
+    results.insert(0, Result(Aggregation("learned", weights=learned.weights), learned.found))
+    aggregation = choose_result(results, queries, graph)
+    if "learned" in (aggregation.name, *aggregation.relations.values()):
+        alone = _fit_weights_for_chains_alone(encoded, learned.examples, learned.ridge, seed)
+        aggregation = replace(aggregation, weights=learned.weights, chain_weights=alone)
     tried = tuple(
-        {"name": w.name, "by": w.by, "top": w.top, "mrr": round(float(found.mean()), 4)}
-        | ({"ridge": ridge} if w.name == "learned" else {})
-        for w, found in results
+        {"name": r.aggregation.name, "by": r.aggregation.by, "top": r.aggregation.top, "mrr": _round_mean(r.found)}
+        | {"folds": [_round_mean(r.found[folds == fold]) for fold in range(FOLDS)]}
+        | ({"ridge": learned.ridge} if r.aggregation.name == "learned" else {})
+        for r in results
     )
     chosen_on = "training facts, each hidden in turn" if hidden else "valid"
-    return Choice(aggregation, tried, len(judging), n, chosen_on)
+    return Choice(aggregation, tried, n, n, chosen_on)
+
+
+class _Learned(NamedTuple):
+    """What `learned` came to: its weights, how it judged each query by a fold it was not fitted to, and its ridge."""
+
+    weights: Weights
+    found: NDArray[np.float64]
+    ridge: float
+    examples: Examples
+
+
+def _fit_learned(
+    search: RuleSearcher,
+    fired: Fired,
+    queries: Queries,
+    folds: NDArray[np.int64],
+    known: Graph,
+    *,
+    hidden: bool,
+    seed: int,
+) -> _Learned:
+    """Fit `learned` by folds, first to the competing candidates with the most evidence, then to the highest scores."""
+    graph, examples, missed = search.graph, fired.examples[0], fired.ranked
+    relations = 2 * graph.n_relations
+    if (examples.stand_for > 1).any():  # there are more candidates than rows
+        (first,) = fit_weights_by_folds(examples, folds, relations, [FIRST_RIDGE], seed)
+        weights = FirstWeights(first.table, folds)
+        again = fire_queries(search, queries, known, ROWS, hidden=hidden, weights=weights)
+        examples = again.examples[0]
+    fits = fit_weights_by_folds(examples, folds, relations, RIDGES, seed)
+    ranked = [fitted.rank(examples, folds, missed) for fitted in fits]
+    best = max(range(len(fits)), key=lambda i: float(ranked[i].mean()))
+    return _Learned(stretch_weights(examples, fits[best], graph, seed), ranked[best], RIDGES[best], examples)
+
+
+def choose_result(results: Sequence[Result], queries: Queries, graph: Graph) -> Aggregation:
+    """Choose the first of the results, unless another is clearly better; and so for each relation with many queries."""
+    chosen = _choose_clearly_best(results, np.arange(len(queries.heads)))
+    way, own = chosen.aggregation, dict[str, Any]()
+    # Another `by` or `top` would need rules of other weights: those are common to all relations.
+    alike = [r for r in results if (r.aggregation.by, r.aggregation.top) == (way.by, way.top) and r is not chosen]
+    for relation in np.unique(queries.relations).tolist():
+        here = np.flatnonzero(queries.relations == relation)
+        if len(here) >= FEWEST_OF_A_RELATION:
+            best = _choose_clearly_best([chosen, *alike], here)
+            if best is not chosen:
+                own[graph.vocabulary.relation_name(relation)] = best.aggregation.name
+    weights = next((r.aggregation.weights for r in results if r.aggregation.weights), {})
+    return replace(way, relations=own, weights=way.weights or weights)
+
+
+def _choose_clearly_best(results: Sequence[Result], which: NDArray[np.int64]) -> Result:
+    """Return the first result, or the best of the others where that is better by more than chance."""
+    first, *others = results
+    if not others:
+        return first
+    best = max(others, key=lambda r: float(r.found[which].mean()))
+    return best if is_clearly_better(best.found[which], first.found[which]) else first
+
+
+def is_clearly_better(found: NDArray[np.float64], usual: NDArray[np.float64]) -> bool:
+    """Tell whether numbers (n,) are larger than others, pair by pair, by two standard errors of their mean."""
+    gain = found - usual
+    return bool(gain.mean() > CLEARLY * gain.std() / np.sqrt(len(gain)))
+
+
+def _round_mean(found: NDArray[np.float64]) -> float:
+    return round(float(found.mean()), 4) if len(found) else 0.0
 
 
 def _fit_weights_for_chains_alone(encoded: Encoded, evidence: Examples, ridge: float, seed: int) -> Weights:
     """Fit weights to what chains say alone; none where there is nothing else, or nothing to fit to."""
-    alone = evidence.by_chains_alone()
-    if encoded.n_chains == len(encoded.rows) or not len(alone.useful):
+    if encoded.n_chains == len(encoded.rows):
         return {}
-    return fit_evidence_weights(alone, encoded.graph, [ridge], seed)[0]
+    alone = evidence.by_chains_alone()
+    return fit_evidence_weights(alone, encoded.graph, [ridge], seed)[0] if len(alone.useful) else {}
 
 
-class _Judge:
-    """The queries that decide."""
+def deal_into_folds(
+    facts: Triples, graph: Graph, seed: int, most: int | None = None
+) -> tuple[Queries, NDArray[np.int64]]:
+    """Ask facts from both ends, some hundreds of each relation; both queries of a fact are in one fold (n,).
 
-    def __init__(self, graph: Graph, queries: Queries, known: Graph, hidden: bool) -> None:
-        self.graph, self.queries, self.known, self.hidden = graph, queries, known, hidden
-
-    def reciprocal_ranks(self, encoded: Encoded, way: Aggregation) -> NDArray[np.float64]:
-        ranks = RuleSearcher(encoded, way).rank(*self.queries, self.known, hidden=self.hidden)
-        return 1 / ranks.form("realistic")
-
-    def with_relations(self, best: Result, results: list[Result]) -> Aggregation:
-        """Give a relation another way where that is better there by more than two standard errors."""
-        way, usual = best
-        own: dict[str, Any] = {}
-        for relation in np.unique(self.queries.relations).tolist():
-            here = np.flatnonzero(self.queries.relations == relation)
-            if len(here) < FEWEST_OF_A_RELATION:
-                continue
-            # Another `by` or `top` would need rules of other weights: those are common to all relations.
-            rivals = [r for r in results if (r[0].by, r[0].top) == (way.by, way.top) and r[0].name != way.name]
-            for other, found in sorted(rivals, key=lambda r: -float(r[1][here].mean())):
-                gain = found[here] - usual[here]
-                if gain.mean() > 2 * gain.std() / np.sqrt(len(here)):
-                    own[self.graph.vocabulary.relation_name(relation)] = other.name
-                break
-        weights = next((r[0].weights for r in results if r[0].weights), {})
-        return replace(way, relations=own, weights=way.weights or weights)
+    most: queries in all, drawn from the facts at random; None is no limit.
+    """
+    facts = facts.take(np.random.default_rng(seed).permutation(len(facts)))
+    place = _number_within_relation(facts.relations)
+    kept = np.flatnonzero(place < MOST_OF_A_RELATION)[: None if most is None else most // 2]
+    facts, place = facts.take(kept), place[kept]
+    return Queries.both_ways(facts, graph.n_relations), np.tile(place % FOLDS, 2)
 
 
-def _limit_queries_of_each_relation(queries: Queries) -> Queries:
-    """Leave out what is beyond the first hundreds of queries of a relation."""
-    order = np.argsort(queries.relations, kind="stable")
-    ranked = queries.relations[order]
-    kept = order[np.arange(len(order)) - np.searchsorted(ranked, ranked) < MOST_OF_A_RELATION]
-    return queries.take(np.sort(kept))
+def _number_within_relation(relations: Ids) -> NDArray[np.int64]:
+    """Number the facts (n,) of each relation, from 0 on, as they stand."""
+    order = np.argsort(relations, kind="stable")
+    ranked, place = relations[order], np.empty(len(relations), np.int64)
+    place[order] = np.arange(len(order)) - np.searchsorted(ranked, ranked)
+    return place
 
 
 def _draw_training_queries(graph: Graph, examples: ExampleFacts, seed: int) -> Triples:

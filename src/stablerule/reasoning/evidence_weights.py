@@ -13,8 +13,6 @@ import numpy as np
 
 from stablerule.paths.compiling import compiled
 from stablerule.paths.threads import run_in_threads
-from stablerule.reasoning.scoring.evidence import CHAINS, COLUMNS, NO_TRAITS
-from stablerule.reasoning.scoring.query_kernels import EVERYBODY, GATHER, Wanted, make_query_results, run_queries
 from stablerule.reasoning.scoring.score import ELSEWHERE
 
 if TYPE_CHECKING:
@@ -23,9 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph
-    from stablerule.graph.triples import Ids
-    from stablerule.reasoning.rule_searcher import RuleSearcher
-    from stablerule.reasoning.scoring.query_kernels import Asked, Desk
+    from stablerule.reasoning.evidence_examples import Examples
 
 Weights: TypeAlias = dict[str, tuple[float, ...]]  # (columns of evidence,) for each relation by name
 
@@ -38,58 +34,83 @@ LEAST_SLOPE = 0.01  # the order of candidates is not to turn round
 
 
 @dataclass(frozen=True, eq=False)
-class Examples:
-    """Evidence for n queries whose answer is known: rows (n, k, columns), the answer's first.
+class FoldedWeights:
+    """Weights for each relation, fitted without each of the folds in turn, and to all queries.
 
-    stand_for: (n, k) how many rivals a row stands for, 0 where there is none; relations: (n,).
+    table: (2R, folds + 1, columns), the last for all queries, and common (folds + 1, columns): those of relations
+    without examples. They order candidates, and are no log odds yet.
     """
 
-    rows: NDArray[np.float32]
-    stand_for: NDArray[np.float32]
-    relations: Ids
+    table: NDArray[np.float64]
+    common: NDArray[np.float64]
 
-    @property
-    def useful(self) -> NDArray[np.int64]:
-        """Queries whose answer some rule reaches, with a rival: only those say anything about weights."""
-        return np.flatnonzero((self.stand_for[:, 0] > 0) & (self.stand_for[:, 1] > 0))
+    def rank(self, examples: Examples, folds: NDArray[np.int64], missed: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the reciprocal rank of each answer (n,) by the weights that were fitted without its fold.
 
-    def take(self, which: NDArray[np.int64]) -> Examples:
-        """Return some of them."""
-        return Examples(self.rows[which], self.stand_for[which], self.relations[which])
-
-    def by_chains_alone(self) -> Examples:
-        """What is left without rules with constants: other columns are empty, and rivals that only these reach go."""
-        rows = self.rows.copy()
-        rows[:, :, list(NO_TRAITS)] = list(NO_TRAITS.values())
-        reached = rows[:, :, CHAINS] > 0
-        gone = ~reached
-        gone[:, 0] = False  # the answer stays in front
-        order = np.argsort(gone, axis=1, kind="stable")
-        stand_for = np.take_along_axis(np.where(reached, self.stand_for, 0), order, 1)
-        return Examples(np.take_along_axis(rows, order[:, :, None], 1), stand_for, self.relations)
-
-    def __len__(self) -> int:
-        return len(self.relations)
+        missed: (n,) that of an answer which no rule reaches.
+        """
+        scores = score_examples(examples, self.table[examples.relations, folds])
+        ahead = ((scores > scores[:, :1]) + 0.5 * (scores == scores[:, :1])) * examples.stand_for
+        return np.where(examples.stand_for[:, 0] > 0, 1 / (1 + ahead[:, 1:].sum(1)), missed)
 
 
-def collect_weight_examples(
-    search: RuleSearcher, heads: Ids, relations: Ids, answers: Ids, known: Graph, k: int, *, hidden: bool = False
-) -> Examples:
-    """Return the evidence for the answer of each query and for its rivals, k rows a query.
+def fit_weights_by_folds(
+    examples: Examples, folds: NDArray[np.int64], n_relations: int, ridges: Sequence[float], seed: int = 0
+) -> list[FoldedWeights]:
+    """Fit weights to all queries and, without each fold in turn, by one more step of Newton's; for each ridge.
 
-    Rivals that are `known` to be true are left out. hidden: the answers are facts of the graph, asked for as if it did
-    not have them.
+    folds: (n,) from 0 on. The step begins where the fit to all queries ended, with what the other folds give there.
     """
-    rows, stand_for = np.zeros((len(heads), k, len(COLUMNS)), np.float32), np.zeros((len(heads), k), np.float32)
+    count, columns = int(folds.max(initial=0)) + 1, examples.rows.shape[2]
+    useful = examples.useful
+    scale = _measure_evidence_spread(examples, useful) if len(useful) else np.ones(columns)
+    nothing, common = np.zeros(columns), np.zeros((count + 1, columns))
+    some = _draw_common_examples(useful, seed)
+    if len(some):
+        ridge = COMMON_RIDGE * len(some)
+        found = _minimise_softmax_loss(examples, _part_by_fold(some, folds, count), scale, nothing, nothing, ridge)
+        common[count] = found.weights
+        for fold in range(count):
+            common[fold] = found.without(fold, nothing, ridge)
+    tables = np.tile(common, (len(ridges), n_relations, 1, 1))
 
-    def part(asked: Asked, at: NDArray[np.int64], desk: Desk) -> None:
-        some, counts = np.zeros((len(at), k, len(COLUMNS)), np.float32), np.zeros((len(at), k), np.float32)
-        wanted = Wanted(GATHER, hidden, False, 0, known.stepped, EVERYBODY)
-        run_queries(asked, heads[at], answers[at], wanted, desk, make_query_results(rows=some, stand_for=counts))
-        rows[at], stand_for[at] = some, counts
+    def fit(relation: int) -> None:
+        parts = _part_by_fold(useful[examples.relations[useful] == relation], folds, count)
+        own = common[count]
+        for ridge in sorted(ridges, reverse=True):  # a weaker one leads a little further from the common weights
+            found = _minimise_softmax_loss(examples, parts, scale, common[count], own, ridge)
+            table = tables[ridges.index(ridge), relation]
+            table[count] = own = found.weights
+            for fold in range(count):
+                table[fold] = found.without(fold, common[fold], ridge)
 
-    search.run_in_parts(relations, heads, part)
-    return Examples(rows, stand_for, relations)
+    run_in_threads(fit, np.unique(examples.relations[useful]).tolist())
+    return [FoldedWeights(table / scale, common / scale) for table in tables]
+
+
+def _part_by_fold(which: NDArray[np.int64], folds: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+    return [which[folds[which] == fold] for fold in range(count)]
+
+
+def stretch_weights(examples: Examples, fitted: FoldedWeights, graph: Graph, seed: int = 0) -> Weights:
+    """Return the weights fitted to all queries by name, stretched to log odds."""
+    useful = examples.useful
+    if not len(useful):
+        return {ELSEWHERE: (0.0,) * examples.rows.shape[2]}
+    common = fitted.common[-1]
+    usual = _fit_log_odds_line(examples, _draw_common_examples(useful, seed), common, np.array([1.0, 0.0]))
+
+    def stretch(relation: int) -> tuple[float, ...]:
+        which, own = useful[examples.relations[useful] == relation], fitted.table[relation, -1]
+        return _stretch_weights(own, _fit_log_odds_line(examples, which, own, usual), examples.one)
+
+    relations = np.unique(examples.relations[useful]).tolist()
+    found = dict(zip(map(graph.vocabulary.relation_name, relations), run_in_threads(stretch, relations), strict=True))
+    return {ELSEWHERE: _stretch_weights(common, usual, examples.one)} | found
+
+
+def _draw_common_examples(useful: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).permutation(useful)[:MOST_COMMON]
 
 
 def fit_evidence_weights(examples: Examples, graph: Graph, ridges: Sequence[float], seed: int = 0) -> list[Weights]:
@@ -97,28 +118,15 @@ def fit_evidence_weights(examples: Examples, graph: Graph, ridges: Sequence[floa
 
     A relation without examples has the common ones, which stand at "*".
     """
-    useful = examples.useful
-    columns = examples.rows.shape[2]
-    if not len(useful):
-        return [{ELSEWHERE: (0.0,) * columns} for _ in ridges]
-    scale = _measure_evidence_spread(examples, useful)
-    some = np.random.default_rng(seed).permutation(useful)[:MOST_COMMON]
-    nothing = np.zeros(columns)
-    common = _minimise_softmax_loss(examples, some, scale, nothing, nothing, COMMON_RIDGE * len(some))
-    usual = _fit_log_odds_line(examples, some, common / scale, np.array([1.0, 0.0]))
-    relations = np.unique(examples.relations[useful]).tolist()
+    folds = np.zeros(len(examples), np.int64)
+    fits = fit_weights_by_folds(examples, folds, 2 * graph.n_relations, list(ridges), seed)
+    return [stretch_weights(examples, fitted, graph, seed) for fitted in fits]
 
-    def fit(relation: int) -> list[tuple[float, ...]]:
-        which, own, found = useful[examples.relations[useful] == relation], common, {}
-        for ridge in sorted(ridges, reverse=True):  # a weaker one leads a little further from the common weights
-            own = _minimise_softmax_loss(examples, which, scale, common, own, ridge)
-            found[ridge] = _stretch_weights(own / scale, _fit_log_odds_line(examples, which, own / scale, usual))
-        return [found[ridge] for ridge in ridges]
 
-    fitted = run_in_threads(fit, relations)
-    names = [graph.vocabulary.relation_name(relation) for relation in relations]
-    everywhere = {ELSEWHERE: _stretch_weights(common / scale, usual)}
-    return [everywhere | {name: own[i] for name, own in zip(names, fitted, strict=True)} for i in range(len(ridges))]
+def score_examples(examples: Examples, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the score of each row (n, k) under the weights of its query (n, columns)."""
+    scores: NDArray[np.float64] = np.matmul(examples.rows, weights[:, :, None].astype(np.float32))[:, :, 0]
+    return scores
 
 
 def rank_weight_examples(examples: Examples, graph: Graph, weights: Weights) -> float:
@@ -129,14 +137,16 @@ def rank_weight_examples(examples: Examples, graph: Graph, weights: Weights) -> 
     relations, which = np.unique(some.relations, return_inverse=True)
     names = map(graph.vocabulary.relation_name, relations.tolist())
     table = np.array([weights.get(name, weights[ELSEWHERE]) for name in names])
-    scores = np.einsum("qrc,qc->qr", some.rows, table[which])
+    scores = score_examples(some, table[which])
     ahead = (scores > scores[:, :1]) + 0.5 * (scores == scores[:, :1])
     return float((1 / (1 + (ahead * some.stand_for)[:, 1:].sum(1))).mean())
 
 
-def _stretch_weights(weights: NDArray[np.float64], line: NDArray[np.float64]) -> tuple[float, ...]:
-    """Weights for slope * score + beginning; the beginning is the weight of the last column, which is always 1."""
-    return (*(weights[:-1] * line[0]).tolist(), float(line[1]))
+def _stretch_weights(weights: NDArray[np.float64], line: NDArray[np.float64], one: int) -> tuple[float, ...]:
+    """Weights for slope * score + beginning; the beginning is the weight of the column that is always 1."""
+    stretched = weights * line[0]
+    stretched[one] = line[1]
+    return tuple(stretched.tolist())
 
 
 def _fit_log_odds_line(
@@ -170,32 +180,53 @@ def _measure_evidence_spread(examples: Examples, which: NDArray[np.int64]) -> ND
     return np.where(spread > 1e-6, spread, 1.0)
 
 
+@dataclass(frozen=True, eq=False)
+class _Minimum:
+    """Weights with the least loss, and slope and curvature of the loss of each fold there, without the ridge."""
+
+    weights: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    curvatures: NDArray[np.float64]
+
+    def without(self, fold: int, centre: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
+        """Return the weights without a fold, drawn to a centre: one step towards the minimum of the others."""
+        others = np.arange(len(self.slopes)) != fold
+        slope = self.slopes[others].sum(0) + 2 * ridge * (self.weights - centre)
+        curvature = self.curvatures[others].sum(0) + 2 * ridge * np.eye(len(slope))
+        found: NDArray[np.float64] = self.weights - np.linalg.solve(curvature, slope)
+        return found
+
+
 def _minimise_softmax_loss(
     examples: Examples,
-    which: NDArray[np.int64],
+    parts: Sequence[NDArray[np.int64]],
     scale: NDArray[np.float64],
     centre: NDArray[np.float64],
     start: NDArray[np.float64],
     ridge: float,
-) -> NDArray[np.float64]:
+) -> _Minimum:
     """Minimise the sum of -log softmax(answer) + ridge * |w - centre|^2 over w, for columns divided by their scale.
 
     Newton's method with halved steps: the sum is convex, and few rivals have a share that matters for its curvature.
+    parts: the queries of each fold.
     """
-    w, size = start, len(centre)
+    w, size, n = start, len(centre), sum(map(len, parts))
 
-    def look(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-        slope, curvature, away = np.zeros(size), np.zeros((size, size)), at - centre
-        value = softmax_loss(examples.rows, examples.stand_for, which, at / scale, slope, curvature)
-        curvature += curvature.T - np.diag(np.diag(curvature))  # only one half was filled
-        value += ridge * float(away @ away)
-        return value, slope / scale + 2 * ridge * away, curvature / np.outer(scale, scale) + 2 * ridge * np.eye(size)
+    def look(at: NDArray[np.float64]) -> tuple[float, _Minimum]:
+        slopes, curvatures, away = np.zeros((len(parts), size)), np.zeros((len(parts), size, size)), at - centre
+        value, own = ridge * float(away @ away), at / scale
+        for part, slope, curvature in zip(parts, slopes, curvatures, strict=True):
+            value += softmax_loss(examples.rows, examples.stand_for, part, own, slope, curvature)
+        curvatures += np.triu(curvatures, 1).swapaxes(1, 2)  # only one half was filled
+        return value, _Minimum(at, slopes / scale, curvatures / np.outer(scale, scale))
 
-    value, slope, curvature = look(w)
+    value, here = look(w)
     for _ in range(STEPS):
+        slope = here.slopes.sum(0) + 2 * ridge * (w - centre)
+        curvature = here.curvatures.sum(0) + 2 * ridge * np.eye(size)
         step = -np.linalg.solve(curvature, slope)
         gain = -float(slope @ step)  # what a quadratic would gain, twice
-        if gain < CLOSE * len(which):
+        if gain < CLOSE * n:
             break
         for _ in range(HALVINGS):
             found = look(w + step)
@@ -205,8 +236,8 @@ def _minimise_softmax_loss(
         else:
             break
         w = w + step
-        value, slope, curvature = found
-    return w
+        value, here = found
+    return here
 
 
 @compiled

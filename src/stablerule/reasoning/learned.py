@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from stablerule.errors import InputError
-from stablerule.graph import Dataset
+from stablerule.graph import Dataset, Graph, Triples
 from stablerule.paths.withheld import ExampleFacts
 from stablerule.reasoning.budget import Budget, check_minutes
 from stablerule.reasoning.calibration import Calibration  # noqa: TC001  # read at run time, by `make_record`
@@ -16,11 +17,14 @@ from stablerule.reasoning.scoring.score import Aggregation, AggregationRecord  #
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from stablerule.graph import Graph, Triples
     from stablerule.reasoning.searcher import Searcher
     from stablerule.rules import RuleSet
+
+
+SPELLED = 3  # aggregations and relations that a summary names
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,83 @@ class Lesson:
         """Facts that are not in the graph, to choose by; None without any."""
         return self.dataset.valid if len(self.dataset.valid) else None
 
+    @cached_property
+    def known_while_learning(self) -> Graph:
+        """What is known to be true while something is chosen: the facts of the graph and those of valid."""
+        valid, graph = self.valid, self.graph
+        return graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
+
+
+class Size(NamedTuple):
+    """The longest body, and how many of the best chains are kept for each relation and inverse."""
+
+    max_length: int
+    per_relation: int
+
+    def __str__(self) -> str:
+        return f"{self.per_relation:,} chains a relation up to length {self.max_length}"
+
+
+@dataclass(frozen=True)
+class SizeChoice:
+    """How long rules may be and how many chains are kept, and the MRR on validation facts of each size that was tried.
+
+    gain, error: of the mean reciprocal rank against the usual size, with the standard error of that.
+    """
+
+    max_length: int
+    rules_per_relation: int
+    usual_length: int
+    usual_number: int
+    queries: int
+    tried: tuple[dict[str, float], ...]
+
+    @classmethod
+    def of(cls, chosen: Size, usual: Size, found: Mapping[Size, NDArray[np.float64]]) -> Self:
+        """Sum up reciprocal ranks (n,) by size."""
+        gains = {size: ranks - found[usual] for size, ranks in found.items()}
+        tried = tuple(
+            {
+                "max_length": float(size.max_length),
+                "rules_per_relation": float(size.per_relation),
+                "mrr": round(float(ranks.mean()), 4),
+                "gain": round(float(gains[size].mean()), 4),
+                "error": round(float(gains[size].std() / len(ranks) ** 0.5), 4),
+            }
+            for size, ranks in found.items()
+        )
+        return cls(*chosen, *usual, len(found[usual]), tried)
+
+    def lines(self) -> list[str]:
+        """Say in words what was chosen, and what it is worth.
+
+        >>> import numpy as np
+        >>> found = {Size(3, 200): np.array([0.25, 0.5]), Size(4, 200): np.array([0.5, 0.75])}
+        >>> print(*SizeChoice.of(Size(4, 200), Size(3, 200), found).lines(), sep="\\n")
+        200 chains a relation up to length 4, chosen on 2 validation queries (MRR: up to length 4 +0.250 +- 0.000).
+        """
+        parts = []
+        for one in self.tried:
+            length, number = int(one["max_length"]), int(one["rules_per_relation"])
+            what = f"up to length {length}" if length != self.usual_length else f"{number:,} a relation"
+            if (length, number) != (self.usual_length, self.usual_number):
+                parts.append(f"{what} {one['gain']:+.3f} +- {2 * one['error']:.3f}")
+        chosen = Size(self.max_length, self.rules_per_relation)
+        return [f"{chosen}, chosen on {self.queries:,} validation queries (MRR: {', '.join(parts)})."]
+
 
 @dataclass(frozen=True)
 class Choice:
-    """The aggregation that was chosen, and what was tried: name, by, top and MRR of each on the judged queries."""
+    """The aggregation that was chosen, and what was tried: name, by, top and MRR of each on the judged queries.
+
+    The MRR of each fold stands beside it. A query is judged by weights of `learned` that were fitted without its fold.
+
+    >>> tried = ({"name": "learned", "mrr": 0.41, "folds": [0.4, 0.42]}, {"name": "noisy_or", "top": 5, "mrr": 0.4})
+    >>> lines = Choice(Aggregation("count", relations={"r": "binary"}), tried, 200, 200, "valid").lines()
+    >>> print(*lines, sep="\\n")
+    Answers are weighed by count, chosen on valid in 2 folds of 200 queries (MRR: learned 0.410, noisy_or of 5 0.400).
+    1 relation has an aggregation of its own: r (binary).
+    """
 
     aggregation: Aggregation
     tried: tuple[dict[str, Any], ...]
@@ -76,6 +153,22 @@ class Choice:
         """Return what is no choice: nothing was tried."""
         return cls(aggregation, (), 0, 0, f"nothing: {why}")
 
+    def lines(self) -> list[str]:
+        """Say in words what was chosen, and how the best that were tried compare."""
+        said = f"Answers are weighed by {self.aggregation.name}, chosen on {self.chosen_on}"
+        if self.tried:
+            folds = len(self.tried[0].get("folds", ()))
+            best = sorted(self.tried, key=lambda way: -float(way["mrr"]))[:SPELLED]
+            among = ", ".join(f"{_spell_tried_aggregation(way)} {way['mrr']:.3f}" for way in best)
+            said += f" in {folds} folds of {self.judged:,} queries" * bool(folds) + f" (MRR: {among})"
+        lines, own = [f"{said}."], self.aggregation.relations
+        if own:
+            which = ", ".join(f"{relation} ({name})" for relation, name in sorted(own.items())[:SPELLED])
+            others = f" and {len(own) - SPELLED} more" * (len(own) > SPELLED)
+            have = "relation has an aggregation of its" if len(own) == 1 else "relations have an aggregation of their"
+            lines.append(f"{len(own)} {have} own: {which}{others}.")
+        return lines
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
         return {
@@ -84,6 +177,11 @@ class Choice:
             "fitted_queries": self.fitted,
             "chosen_on": self.chosen_on,
         }
+
+
+def _spell_tried_aggregation(way: Mapping[str, Any]) -> str:
+    of = f" of {way['top']}" if way.get("top") else ""
+    return f"{way['name']}{of}{' by score' * (way.get('by') == 'score')}"
 
 
 @dataclass
@@ -110,9 +208,9 @@ class Learned:
     rules: None for a method that learns none. choice: how the rules that fire become one score, and what was tried.
     calibration: from scores to probabilities; a text says why there is none. samples, bodies: how many were counted.
     examples: how many facts served, where the caller limited them. held_out: how many chose and calibrated before the
-    rules were measured again on all facts. network: tensors to save beside the rules.
-    cut_short: the time budget ended before everything was done. notes: remarks for the user. ready: the model on the
-    graph that it learned from, where learning made that anyway.
+    rules were measured again on all facts. network: tensors to save beside the rules. sizes: how many rules, and how
+    long, where that was chosen. cut_short: the time budget ended before everything was done. notes: remarks for the
+    user. ready: the model on the graph that it learned from, where learning made that anyway.
     """
 
     rules: RuleSet | None = None
@@ -124,6 +222,7 @@ class Learned:
     held_out: int | None = None
     course: Course | None = None
     network: Mapping[str, NDArray[Any]] | None = field(default=None, repr=False, compare=False)
+    sizes: tuple[SizeChoice, ...] = ()
     notes: tuple[str, ...] = ()
     cut_short: bool = False
     ready: Searcher | None = field(default=None, repr=False, compare=False)
@@ -152,6 +251,7 @@ class Learned:
             "examples": self.examples,
             "held_out": self.held_out,
             "course": None if self.course is None else asdict(self.course),
+            "sizes": [asdict(size) for size in self.sizes],
             "notes": list(self.notes),
             "cut_short": self.cut_short,
         }
@@ -202,6 +302,7 @@ class LearnedRecord:
     cut_short: bool = False
     aggregation: AggregationRecord | None = None
     choice: ChoiceRecord = field(default_factory=ChoiceRecord)
+    sizes: list[SizeChoice] = field(default_factory=list)
     calibration: Calibration | NoCalibration | None = None
 
     def make_learned(self, rules: RuleSet | None) -> Learned:
@@ -215,6 +316,7 @@ class LearnedRecord:
         return Learned(
             rules=rules,
             choice=choice,
+            sizes=tuple(self.sizes),
             calibration=why.none_because if isinstance(why, NoCalibration) else why,
             samples=self.samples,
             bodies=self.bodies,

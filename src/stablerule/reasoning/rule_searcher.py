@@ -25,6 +25,7 @@ from stablerule.reasoning.scoring.query_kernels import (
     Asked,
     Desk,
     Wanted,
+    make_no_trials,
     make_query_desk,
     make_query_results,
     run_queries,
@@ -57,6 +58,7 @@ class RuleSearcher:
         self.graph = encoded.graph
         self.ways = Ways(aggregation, encoded.graph)
         self._desks: SimpleQueue[Desk] = SimpleQueue()
+        self._no_trials = make_no_trials(encoded.theory.worth)
 
     def with_aggregation(self, aggregation: Aggregation) -> RuleSearcher:
         """Ask the same rules in another way."""
@@ -68,7 +70,7 @@ class RuleSearcher:
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
             results = make_query_results(ranks=np.empty((len(rows), 4), np.int64))
-            wanted = Wanted(RANK, hidden, False, 0, known.stepped, EVERYBODY)
+            wanted = Wanted(RANK, hidden, False, 0, known.stepped, EVERYBODY, self._no_trials)
             run_queries(asked, heads[rows], answers[rows], wanted, desk, results)
             out[rows] = results.ranks
 
@@ -103,7 +105,7 @@ class RuleSearcher:
             limits = EVERYBODY if allowed is None else allowed(asked.relation)
             itself_too = itself or self._has_loop(asked.relation)
             wanted, nobody = (
-                Wanted(ANSWER, False, itself_too, reasons, left_out, limits),
+                Wanted(ANSWER, False, itself_too, reasons, left_out, limits, self._no_trials),
                 np.full(len(rows), -1, np.int32),
             )
             why = run_queries(
@@ -150,7 +152,7 @@ class RuleSearcher:
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
             values = np.empty((len(rows), 1))
-            wanted = Wanted(SCORE, hidden, False, reasons, self.graph.stepped, EVERYBODY)
+            wanted = Wanted(SCORE, hidden, False, reasons, self.graph.stepped, EVERYBODY, self._no_trials)
             why = run_queries(asked, heads[rows], tails[rows], wanted, desk, make_query_results(scores=values))
             scores[rows] = np.where(np.isnan(values[:, 0]), 0, self.ways.shown(asked.relation, values[:, 0]))
             noted.append((rows, why))
@@ -173,11 +175,11 @@ class RuleSearcher:
 
     def gather_asked(self, relation: int) -> Asked:
         """Gather what the queries of one relation have in common."""
-        graph = self.graph
-        popularity = np.bincount(graph.facts(relation)[1], minlength=graph.n_entities).astype(np.int32)
-        popular = np.sort(popularity[popularity > 0])
-        how = self.ways.how(relation)
-        return Asked(graph.stepped, graph.n_relations, self.encoded.theory, relation, how, popularity, popular)
+        graph, how = self.graph, self.ways.how(relation)
+        tails, back = graph.facts(relation)[1], graph.inverse(relation)
+        blocks = np.append(graph.steps.step_ranks[:, :1].ravel(), len(graph.steps.step_starts) - 1)[back : back + 2]
+        popular = np.sort(np.diff(graph.steps.step_starts[blocks[0] : blocks[1] + 1])).astype(np.int32)
+        return Asked(graph.stepped, graph.n_relations, self.encoded.theory, relation, how, tails, popular)
 
     @contextmanager
     def _desk(self) -> Iterator[Desk]:

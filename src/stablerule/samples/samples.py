@@ -95,6 +95,16 @@ class RuleSamples:
         mask: NDArray[np.bool_] = (self.lengths == length)[self.cell_bodies]
         return mask
 
+    def up_to(self, length: int) -> RuleSamples:
+        """Return the samples of bodies up to a length: those of shorter walks."""
+        if length >= self.max_length:
+            return self
+        short = self.lengths <= length
+        kept, place = short[self.cell_bodies], np.cumsum(short) - 1
+        bodies = np.ascontiguousarray(self.bodies[short, :length])
+        cells = place[self.cell_bodies[kept]].astype(np.int32)
+        return RuleSamples(self.n_relations, bodies, cells, self.cell_heads[kept], self.cell_counts[kept])
+
     def _with(self, counts: NDArray[np.int64]) -> RuleSamples:
         return RuleSamples(self.n_relations, self.bodies, self.cell_bodies, self.cell_heads, counts)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stablerule.paths.compiling import compiled_leaf_part, compiled_part
-from stablerule.reasoning.scoring.firing import CHAIN, N_CANDIDATES, N_FIRINGS, find_kind_of_firing
+from stablerule.reasoning.scoring.firing import CHAIN, N_CANDIDATES, find_kind_of_firing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +43,7 @@ PATHS, LOG_PATHS = GATHERED - 2, GATHERED - 1
 FACTS, EDGES, LOG_TOGETHER = GATHERED, GATHERED + 1, GATHERED + 2
 LOG_OF_PATHS, LOG_OF_LOG_PATHS = LOG_TOGETHER + N_KINDS, LOG_TOGETHER + N_KINDS + 1
 LOG_ODDS, ONE = LOG_OF_LOG_PATHS + 1, LOG_OF_LOG_PATHS + 1 + N_KINDS
+LOG_TWO = float(np.log1p(1))
 LEAST = 1e-4  # the odds of a kind that has no rule for a candidate
 CHAINS = COLUMNS.index("chains: best 1")  # 0 where no chain reaches a candidate
 # What stands in the columns of traits where no rule with constants fires.
@@ -53,45 +54,68 @@ NO_TRAITS = {
 }
 
 
-@compiled_leaf_part
-def gather_evidence(f: Firings, worth: Worth, own_slot: int, table: NDArray[np.float32]) -> None:
-    """Fill the first columns of `table` (candidates, COLUMNS), a row for each slot.
+ALL_RULES = np.empty(0, np.uint8)
 
-    own_slot: the slot of an answer that is a fact of the graph, whose rules count without it; -1 without one.
+
+@compiled_leaf_part
+def gather_evidence(
+    f: Firings, worth: Worth, own_slot: int, members: NDArray[np.uint8], bit: int, table: NDArray[np.float32]
+) -> None:
+    """Fill `table` (candidates, GATHERED), a row for each slot.
+
+    own_slot: the slot of an answer that is a fact of the graph, whose rules count without it; -1 without one. members:
+    of nested sets of rules, those that each rule belongs to, as bits; with (0,) all rules count.
     """
     for slot in range(f.sizes[N_CANDIDATES]):
         for column in range(GATHERED):
             table[slot, column] = 0
-    slots, rules, paths, weights, own_weights = f.slots, f.rules, f.paths, worth.weights, worth.own_weights
-    for i in range(f.sizes[N_FIRINGS]):
-        slot, rule = slots[i], rules[i]
-        weight = own_weights[rule] if slot == own_slot else weights[rule]
-        if weight <= 0:
-            continue
-        kind = find_kind_of_firing(f, i)
+    slots, rules, paths, some = f.slots, f.rules, f.paths, len(members) > 0
+    levels, own_levels, weights, losses = worth.levels, worth.own_levels, worth.level_weights, worth.level_losses
+    for kind in range(N_KINDS):
+        begin, end = f.sizes[kind - 1] if kind > 0 else 0, f.sizes[kind]
         at = kind * (BEST + 1)
-        table[slot, at] -= np.log1p(-weight)
-        left = np.float32(weight)
-        for column in range(at + 1, at + 1 + BEST):
-            here = table[slot, column]
-            if left > here:
-                table[slot, column] = left
-                left = here
-        if kind == CHAIN:
-            table[slot, PATHS] += weight * paths[i]
-            table[slot, LOG_PATHS] += weight * np.log1p(paths[i])
+        for i in range(begin, end):
+            slot, rule = slots[i], rules[i]
+            if some and (members[rule] >> bit) & 1 == 0:
+                continue
+            level = own_levels[rule] if slot == own_slot else levels[rule]
+            weight = weights[level]
+            if weight <= 0:
+                continue
+            table[slot, at] += losses[level]
+            left = np.float32(weight)
+            if left > table[slot, at + BEST]:
+                for column in range(at + 1, at + 1 + BEST):
+                    here = table[slot, column]
+                    if left > here:
+                        table[slot, column] = left
+                        left = here
+            if kind == CHAIN:
+                table[slot, PATHS] += weight * paths[i]
+                table[slot, LOG_PATHS] += weight * (LOG_TWO if paths[i] == 1 else np.log1p(paths[i]))
 
 
 @compiled_leaf_part
-def complete_evidence_row(row: NDArray[np.float32], facts: int, edges: int) -> None:
-    """Fill the other columns of one candidate: facts of the relation that end there, edges it has."""
+def add_up_evidence(gathered: NDArray[np.float32]) -> float:
+    """Return how much evidence a candidate has, of all kinds together; 0 where no rule with a weight reaches it."""
+    together = 0.0
+    for kind in range(N_KINDS):
+        together += gathered[kind * (BEST + 1)]
+    return together
+
+
+@compiled_leaf_part
+def complete_evidence_row(gathered: NDArray[np.float32], facts: int, edges: int, row: NDArray[np.float32]) -> None:
+    """Fill all columns (COLUMNS,) of one candidate: facts of the relation that end there, edges it has."""
+    for column in range(GATHERED):
+        row[column] = gathered[column]
     row[FACTS] = np.log1p(facts)
     row[EDGES] = np.log1p(edges)
     for kind in range(N_KINDS):
-        row[LOG_TOGETHER + kind] = np.log1p(row[kind * (BEST + 1)])
-        row[LOG_ODDS + kind] = _compute_log_odds(max(row[kind * (BEST + 1) + 1], LEAST))
-    row[LOG_OF_PATHS] = np.log1p(row[PATHS])
-    row[LOG_OF_LOG_PATHS] = np.log1p(row[LOG_PATHS])
+        row[LOG_TOGETHER + kind] = np.log1p(gathered[kind * (BEST + 1)])
+        row[LOG_ODDS + kind] = _compute_log_odds(max(gathered[kind * (BEST + 1) + 1], LEAST))
+    row[LOG_OF_PATHS] = np.log1p(gathered[PATHS])
+    row[LOG_OF_LOG_PATHS] = np.log1p(gathered[LOG_PATHS])
     row[ONE] = 1
 
 
@@ -111,14 +135,29 @@ def weigh_evidence(
     weights: NDArray[np.float64],
     scores: NDArray[np.float64],
 ) -> None:
-    """scores[slot] = weights . columns of the slot, for n candidates; a hidden answer has an edge less."""
+    """scores[slot] = weights . columns of the slot, for n candidates; a hidden answer has an edge less.
+
+    Most candidates have evidence of one kind only: the logarithms of what is 0 are not taken.
+    """
+    nothing = _compute_log_odds(LEAST)
     for slot in range(n):
         entity = entities[slot]
         edges = offsets[entity + 1] - offsets[entity] - (slot == own_slot)
-        complete_evidence_row(table[slot], popularity[entity], edges)
-        total = 0.0
-        for column in range(len(weights)):
+        total = weights[ONE] + weights[EDGES] * np.log1p(edges)
+        facts = popularity[entity]
+        if facts > 0:
+            total += weights[FACTS] * np.log1p(facts)
+        for column in range(GATHERED):
             total += weights[column] * table[slot, column]
+        for kind in range(N_KINDS):
+            together = table[slot, kind * (BEST + 1)]
+            best = table[slot, kind * (BEST + 1) + 1]
+            if together > 0:
+                total += weights[LOG_TOGETHER + kind] * np.log1p(together)
+            total += weights[LOG_ODDS + kind] * (_compute_log_odds(best) if best > LEAST else nothing)
+        if table[slot, LOG_PATHS] > 0:
+            total += weights[LOG_OF_PATHS] * np.log1p(table[slot, PATHS])
+            total += weights[LOG_OF_LOG_PATHS] * np.log1p(table[slot, LOG_PATHS])
         scores[slot] = total
 
 
@@ -132,21 +171,21 @@ def share_out_evidence(
     belongs to that rule; log odds count from where they stand without any rule. The rest is
     `weigh_evidence_without_rules`.
     """
-    of_firing, n_paths, of_rule = f.rules, f.paths, worth.weights
-    best = np.empty(BEST, np.int64)
+    n_paths, rules, levels, of_level = f.paths, f.rules, worth.levels, worth.level_weights
+    best, own = np.empty(BEST, np.int64), np.empty(len(firings))
     for i in range(len(firings)):
-        parts[i] = 0
+        parts[i], own[i] = 0, of_level[levels[rules[firings[i]]]]
     for kind in range(N_KINDS):
         together, paths, log_paths, found = 0.0, 0.0, 0.0, 0
         for i in range(len(firings)):
-            weight = of_rule[of_firing[firings[i]]]
+            weight = own[i]
             if weight <= 0 or find_kind_of_firing(f, firings[i]) != kind:
                 continue
             together -= np.log1p(-weight)
             paths += weight * n_paths[firings[i]]
             log_paths += weight * np.log1p(n_paths[firings[i]])
             place = min(found, BEST)
-            while place > 0 and weight > of_rule[of_firing[firings[best[place - 1]]]]:
+            while place > 0 and weight > own[best[place - 1]]:
                 if place < BEST:
                     best[place] = best[place - 1]
                 place -= 1
@@ -156,15 +195,15 @@ def share_out_evidence(
         if found == 0:
             continue
         for place in range(min(found, BEST)):
-            parts[best[place]] += weights[kind * (BEST + 1) + 1 + place] * of_rule[of_firing[firings[best[place]]]]
-        above = _compute_log_odds(of_rule[of_firing[firings[best[0]]]]) - _compute_log_odds(LEAST)
+            parts[best[place]] += weights[kind * (BEST + 1) + 1 + place] * own[best[place]]
+        above = _compute_log_odds(own[best[0]]) - _compute_log_odds(LEAST)
         parts[best[0]] += weights[LOG_ODDS + kind] * max(above, 0.0)
         # What a unit of each sum is worth, in the sum itself and in its logarithm.
         a_unit = weights[kind * (BEST + 1)] + weights[LOG_TOGETHER + kind] * np.log1p(together) / together
         a_path = weights[PATHS] + weights[LOG_OF_PATHS] * np.log1p(paths) / paths
         a_log_path = weights[LOG_PATHS] + weights[LOG_OF_LOG_PATHS] * np.log1p(log_paths) / log_paths
         for i in range(len(firings)):
-            weight = of_rule[of_firing[firings[i]]]
+            weight = own[i]
             if weight <= 0 or find_kind_of_firing(f, firings[i]) != kind:
                 continue
             parts[i] -= a_unit * np.log1p(-weight)

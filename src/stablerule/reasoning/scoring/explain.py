@@ -133,7 +133,7 @@ def _list_reasons(
     r: Reasons, begin: int, wanted: int, firings: NDArray[np.int64], f: Firings, worth: Worth, how: How
 ) -> None:
     """Write the `wanted` best of the firings of one candidate, in order of share, then of weight."""
-    n, weights, rules, paths = len(firings), worth.weights, f.rules, f.paths
+    n, levels, weights, rules, paths = len(firings), worth.levels, worth.level_weights, f.rules, f.paths
     parts = np.empty(n)
     share_out_score(f, worth, how, firings, parts)
     adds, total = np.empty(n), 0.0
@@ -142,7 +142,7 @@ def _list_reasons(
             if attempt == 0:
                 adds[i] = max(parts[i], 0.0)
             else:
-                adds[i] = weights[rules[firings[i]]] if attempt == 1 else 1.0
+                adds[i] = weights[levels[rules[firings[i]]]] if attempt == 1 else 1.0
             total += adds[i]
         if total > 0:
             break
@@ -153,7 +153,7 @@ def _list_reasons(
                 continue
             more = best < 0 or adds[i] > adds[best]
             if not more and adds[i] == adds[best]:
-                more = weights[rules[firings[i]]] > weights[rules[firings[best]]]
+                more = weights[levels[rules[firings[i]]]] > weights[levels[rules[firings[best]]]]
             if more:
                 best = i
         r.rules[begin + place], r.paths[begin + place] = rules[firings[best]], paths[firings[best]]

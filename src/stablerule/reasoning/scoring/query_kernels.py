@@ -12,8 +12,16 @@ import numpy as np
 
 from stablerule.paths.compiling import NOTHING, ZERO, compiled, compiled_leaf_part, compiled_part
 from stablerule.paths.reach import find_relation_edges
-from stablerule.paths.sorting import find_first_at_least, sort_with_items
-from stablerule.reasoning.scoring.evidence import BEST, COLUMNS, N_KINDS, complete_evidence_row, gather_evidence
+from stablerule.paths.sorting import bring_least_to_front, find_first_at_least
+from stablerule.reasoning.scoring.evidence import (
+    ALL_RULES,
+    COLUMNS,
+    GATHERED,
+    add_up_evidence,
+    complete_evidence_row,
+    gather_evidence,
+    weigh_evidence,
+)
 from stablerule.reasoning.scoring.explain import add_reasons, make_empty_reasons
 from stablerule.reasoning.scoring.firing import (
     N_CANDIDATES,
@@ -31,6 +39,8 @@ from stablerule.reasoning.scoring.score import (
     compare_candidates,
     list_rule_levels,
     make_empty_lists,
+    needs_lists,
+    score_by_fixed_aggregation,
     score_candidates,
 )
 from stablerule.reasoning.scoring.theory import Worth
@@ -46,6 +56,7 @@ if TYPE_CHECKING:
 
 RANK, ANSWER, SCORE, GATHER = range(4)
 EVERYBODY = np.empty(0, np.bool_)
+NO_NUMBERS = np.empty(0, np.int64)
 
 
 class Asked(NamedTuple):
@@ -56,23 +67,54 @@ class Asked(NamedTuple):
     theory: Theory
     relation: int
     how: How
-    popularity: Ids  # (E,) facts of the relation that end at an entity
-    popular: Ids  # the same, above 0 and sorted
+    tails: Ids  # of the facts of the relation
+    popular: Ids  # how many of them each of their tails has, sorted
 
 
 class Desk(NamedTuple):
-    """What one thread works on: a workplace, evidence (E, columns), scores (E,), and marks (E,), all False between."""
+    """What one thread works on: a workplace, evidence (E, GATHERED), scores (E,).
+
+    marked and popularity, both (E,), are False and 0 between queries and between relations.
+    """
 
     workplace: Workplace
     table: NDArray[np.float32]
     scores: NDArray[np.float64]
     marked: NDArray[np.bool_]
+    popularity: Ids
 
 
 def make_query_desk(entities: int, traits: int) -> Desk:
     """Make a desk for a graph with so many entities; evidence of what no rule reaches is never touched."""
-    table, scores = np.empty((entities, len(COLUMNS)), np.float32), np.empty(entities)
-    return Desk(make_firing_workplace(entities, traits), table, scores, np.zeros(entities, bool))
+    table, scores = np.empty((entities, GATHERED), np.float32), np.empty(entities)
+    marked, popularity = np.zeros(entities, bool), np.zeros(entities, np.int32)
+    return Desk(make_firing_workplace(entities, traits), table, scores, marked, popularity)
+
+
+class Trials(NamedTuple):
+    """What GATHER looks at beside the evidence, since the rules fire anyway.
+
+    kinds, tops, by: (A,) aggregations with nothing to learn, by number; their rules count by[a] 0 as the theory says,
+        or 1 by `other`.
+    weights: (F, columns) of `learned`, where the strongest competing candidates are to be found by them; folds: (n,)
+        which of them are for each query.
+    members, sets: of nested sets of rules, those that each rule belongs to, as bits, and how many sets there are; with
+        (0,) members there is one set, of all rules.
+    """
+
+    kinds: NDArray[np.int64]
+    tops: NDArray[np.int64]
+    by: NDArray[np.int64]
+    other: Worth
+    weights: NDArray[np.float64]
+    folds: NDArray[np.int64]
+    members: NDArray[np.uint8]
+    sets: int
+
+
+def make_no_trials(worth: Worth) -> Trials:
+    """Return what looks at nothing; kernels take a worth, too, where nothing counts by it."""
+    return Trials(NO_NUMBERS, NO_NUMBERS, NO_NUMBERS, worth, np.empty((0, len(COLUMNS))), NO_NUMBERS, ALL_RULES, 1)
 
 
 class Wanted(NamedTuple):
@@ -89,6 +131,7 @@ class Wanted(NamedTuple):
     reasons: int
     known: Stepped
     allowed: NDArray[np.bool_]
+    trials: Trials
 
 
 class Results(NamedTuple):
@@ -96,7 +139,9 @@ class Results(NamedTuple):
 
     ranks: (n, 4) better rivals, equal rivals, whether a rule reaches the answer, candidates with the answer.
     found: (n, k) the best answers, -1 where there are no more. scores: (n, k) theirs, or (n, 1) that of the answer, NaN
-    where no rule reaches it. rows: (n, k, columns) evidence, see `_gather_evidence_rows`, and stand_for: (n, k).
+    where no rule reaches it. rows: (n, sets, k, columns) evidence, see `_gather_evidence_rows`, stand_for and entities:
+    (n, sets, k). tried: (n, A, 2) better and equal rivals under each aggregation of the trials. reached: (n, sets)
+    candidates of each set of rules without the answer.
     """
 
     ranks: NDArray[np.int64]
@@ -104,6 +149,9 @@ class Results(NamedTuple):
     scores: NDArray[np.float64]
     rows: NDArray[np.float32]
     stand_for: NDArray[np.float32]
+    entities: Ids
+    tried: NDArray[np.int64]
+    reached: NDArray[np.int64]
 
 
 def make_query_results(
@@ -111,16 +159,26 @@ def make_query_results(
     ranks: NDArray[np.int64] | None = None,
     found: Ids | None = None,
     scores: NDArray[np.float64] | None = None,
-    rows: NDArray[np.float32] | None = None,
-    stand_for: NDArray[np.float32] | None = None,
 ) -> Results:
     """Take the arrays that a task fills."""
+    return make_evidence_results(0, 1, 1, 0)._replace(
+        ranks=np.empty((0, 4), np.int64) if ranks is None else ranks,
+        found=np.empty((0, 1), np.int32) if found is None else found,
+        scores=np.empty((0, 1)) if scores is None else scores,
+    )
+
+
+def make_evidence_results(n: int, sets: int, k: int, trials: int) -> Results:
+    """Make room for the evidence of n queries, k rows for each set of rules, and for their ranks in trials."""
     return Results(
-        np.empty((0, 4), np.int64) if ranks is None else ranks,
-        np.empty((0, 1), np.int32) if found is None else found,
-        np.empty((0, 1)) if scores is None else scores,
-        np.empty((0, 1, len(COLUMNS)), np.float32) if rows is None else rows,
-        np.empty((0, 1), np.float32) if stand_for is None else stand_for,
+        np.zeros((n, 4), np.int64),
+        np.empty((0, 1), np.int32),
+        np.empty((0, 1)),
+        np.zeros((n, sets, k, len(COLUMNS)), np.float32),
+        np.zeros((n, sets, k), np.float32),
+        np.full((n, sets, k), -1, np.int32),
+        np.empty((n, trials, 2), np.int64),
+        np.empty((n, sets), np.int64),
     )
 
 
@@ -132,14 +190,29 @@ def run_queries(  # noqa: PLR0912, PLR0915  # four tasks
 
     Returns the reasons for the answers, if any are wanted: those of the best answers (n * k), or of the answers (n,).
     """
-    g, t, how, popularity = a.g, a.theory, a.how, a.popularity
-    workplace, table, scores, marked = desk.workplace, desk.table, desk.scores, desk.marked
+    g, t, how, trials = a.g, a.theory, a.how, wanted.trials
+    workplace, table, scores, marked, popularity = desk.workplace, desk.table, desk.scores, desk.marked, desk.popularity
     task, hidden, known = wanted.task, wanted.hidden, wanted.known
-    k = out.found.shape[1]
-    worth = Worth(t.weights, t.own_weights, t.levels, t.own_levels, t.level_weights)
+    k, n_trials = out.found.shape[1], len(trials.kinds) if task == GATHER else 0
+    worth = Worth(t.levels, t.own_levels, t.level_weights, t.level_losses)
     offsets = g.offsets
     open_relation(t, a.relation, workplace.row_of)
-    f, lists = make_empty_firings(workplace), make_empty_lists()
+    for tail in a.tails:
+        popularity[tail] += 1
+    f, lists, other_lists, no_lists = (
+        make_empty_firings(workplace),
+        make_empty_lists(),
+        make_empty_lists(),
+        make_empty_lists(),
+    )
+    listed, other_listed = task != GATHER and needs_lists(how.kind, how.top), False
+    for trial in range(n_trials):
+        if needs_lists(trials.kinds[trial], trials.tops[trial]):
+            if trials.by[trial] == 0:
+                listed = True
+            else:
+                other_listed = True
+    keys = np.empty((n_trials, 1))
     own: Any = NOTHING
     noted = make_empty_reasons(len(heads) * k if wanted.reasons > 0 else 0)
     slots = np.empty(k, np.int32)
@@ -150,12 +223,23 @@ def run_queries(  # noqa: PLR0912, PLR0915  # four tasks
         if q == 0 or hidden or heads[q] != heads[q - 1]:  # queries come sorted: what fired for one serves the next
             f = fire_rules(g, a.relations, t, head, a.relation, answer if hidden else NOTHING, workplace, f)
             own = np.int64(f.slot_of[answer]) if hidden else NOTHING
-            if task == GATHER:
-                gather_evidence(f, worth, own, table)
+            if listed and (task != SCORE or how.kind != MAX_PLUS):
+                lists = list_rule_levels(f, worth, own)
+            if task != GATHER:
+                score_candidates(f, worth, offsets, how, own, popularity, table, lists, scores)
             else:
-                score_candidates(f, worth, offsets, how, own, popularity, table, scores)
-                if how.kind == MAX_PLUS and task != SCORE:
-                    lists = list_rule_levels(f, worth, own)
+                if other_listed:
+                    other_lists = list_rule_levels(f, trials.other, own)
+                if f.sizes[N_CANDIDATES] > keys.shape[1]:
+                    keys = np.empty((n_trials, 2 * f.sizes[N_CANDIDATES]))
+                for trial in range(n_trials):
+                    kind, top = trials.kinds[trial], trials.tops[trial]
+                    if trials.by[trial] == 0:
+                        score_by_fixed_aggregation(f, worth, kind, top, own, lists, keys[trial])
+                    else:
+                        score_by_fixed_aggregation(f, trials.other, kind, top, own, other_lists, keys[trial])
+                if trials.sets == 1:
+                    gather_evidence(f, worth, own, ALL_RULES, 0, table)
         place: Any = np.int64(f.slot_of[answer]) if answer >= 0 else NOTHING
         low, high = find_relation_edges(known, head, a.relation)
         known_tails = known.step_tails[low : high if task != SCORE else low]
@@ -163,21 +247,58 @@ def run_queries(  # noqa: PLR0912, PLR0915  # four tasks
             marked[tail] = True
         if task == RANK:
             marked[answer] = False
+            ordered = lists if how.kind == MAX_PLUS else no_lists
             if place >= 0:
-                _rank_candidate(Order(scores, lists, f.entities, popularity), f, marked, place, out.ranks[q])
+                _rank_candidate(Order(scores, ordered, f.entities, popularity), f, marked, place, out.ranks[q])
             else:
                 _rank_unreached_candidate(a.popular, popularity, f, marked, answer, known_tails, hidden, out.ranks[q])
         elif task == ANSWER:
             if not wanted.itself:
                 marked[head] = True
-            order = Order(scores, lists, f.entities, popularity)
+            order = Order(scores, lists if how.kind == MAX_PLUS else no_lists, f.entities, popularity)
             _find_best_candidates(order, f, marked, wanted.allowed, slots, out.found[q], out.scores[q])
             marked[head] = False
         elif task == SCORE:
             slots[0] = place
             out.scores[q, 0] = scores[place] if place >= 0 else np.nan
         else:
-            _gather_evidence_rows(f, table, popularity, offsets, marked, place, own, out.rows[q], out.stand_for[q])
+            marked[answer] = False
+            rank = out.ranks[q]
+            if place < 0:
+                _rank_unreached_candidate(a.popular, popularity, f, marked, answer, known_tails, hidden, rank)
+            for trial in range(n_trials):
+                if place >= 0:
+                    ordered = no_lists
+                    if trials.kinds[trial] == MAX_PLUS:
+                        ordered = lists if trials.by[trial] == 0 else other_lists
+                    _rank_candidate(Order(keys[trial], ordered, f.entities, popularity), f, marked, place, rank)
+                out.tried[q, trial, 0], out.tried[q, trial, 1] = rank[0], rank[1]
+            weighed = len(trials.weights) > 0
+            if weighed:
+                weights = trials.weights[trials.folds[q]]
+                weigh_evidence(table, f.entities, f.sizes[N_CANDIDATES], own, popularity, offsets, weights, scores)
+                if place >= 0:
+                    _rank_candidate(Order(scores, no_lists, f.entities, popularity), f, marked, place, rank)
+            for one in range(trials.sets):
+                if trials.sets > 1:
+                    gather_evidence(f, worth, own, trials.members, one, table)
+                if not weighed:
+                    for slot in range(f.sizes[N_CANDIDATES]):
+                        scores[slot] = add_up_evidence(table[slot])
+                out.reached[q, one] = _gather_evidence_rows(
+                    f,
+                    table,
+                    scores,
+                    trials.sets > 1,
+                    popularity,
+                    offsets,
+                    marked,
+                    place,
+                    own,
+                    out.rows[q, one],
+                    out.stand_for[q, one],
+                    out.entities[q, one],
+                )
         for tail in known_tails:
             marked[tail] = False
         if wanted.reasons > 0:
@@ -185,6 +306,8 @@ def run_queries(  # noqa: PLR0912, PLR0915  # four tasks
         if hidden:
             popularity[answer] += 1
     close_relation(t, a.relation, workplace.row_of, f)
+    for tail in a.tails:
+        popularity[tail] = 0
     return noted
 
 
@@ -312,6 +435,8 @@ def _is_better_candidate(order: Order, slot: int, other: int) -> bool:
 def _gather_evidence_rows(
     f: Firings,
     table: NDArray[np.float32],
+    strength: NDArray[np.float64],
+    some: bool,
     popularity: Ids,
     offsets: NDArray[np.int64],
     marked: NDArray[np.bool_],
@@ -319,30 +444,27 @@ def _gather_evidence_rows(
     own: int,
     rows: NDArray[np.float32],
     stand_for: NDArray[np.float32],
-) -> None:
+    entities: Ids,
+) -> int:
     """Fill rows (k, columns) with the evidence for the answer, its strongest rivals and some others.
 
-    Row 0 is the answer's. Three quarters of the rows are for the rivals with the most evidence together, the others for
-    rivals from further down, evenly, each of which stands for many: `stand_for` (k,) says for how many, 0 where a row
-    is empty. Where no rule reaches the answer, all rows are.
+    Row 0 is the answer's. Three quarters of the rows are for the strongest rivals, the others for any of the rest, each
+    of which stands for many: `stand_for` (k,) says for how many, 0 where a row is empty. Where no rule reaches the
+    answer, all rows are. some: only candidates with any evidence count. Returns how many rivals there are.
     """
     room = len(rows) - 1
-    for i in range(room + 1):
-        stand_for[i] = 0
-    if place < 0:
-        return
     n, candidates = ZERO, f.sizes[N_CANDIDATES]
-    rivals, strength = np.empty(candidates, np.int32), np.empty(candidates)
+    rivals, weakness = np.empty(candidates, np.int32), np.empty(candidates)
     for slot in range(candidates):
-        if slot != place and not marked[f.entities[slot]]:
-            together = 0.0
-            for kind in range(N_KINDS):
-                together += table[slot, kind * (BEST + 1)]
-            rivals[n], strength[n] = slot, -together
+        if slot != place and not marked[f.entities[slot]] and (not some or add_up_evidence(table[slot]) > 0):
+            rivals[n], weakness[n] = slot, -strength[slot]
             n += 1
-    sort_with_items(strength, rivals, ZERO, n)
+    if place < 0 or (some and add_up_evidence(table[place]) <= 0):
+        return n
     strong = min(n, room if n <= room else 3 * room // 4)
     others = min(room - strong, n - strong)
+    if others > 0:
+        bring_least_to_front(weakness, rivals, n, strong)
     for i in range(1 + strong + others):
         at: Any = place
         weight = 1.0
@@ -353,7 +475,6 @@ def _gather_evidence_rows(
             weight = (n - strong) / others
         entity = f.entities[at]
         edges = offsets[entity + 1] - offsets[entity] - (at == own)
-        complete_evidence_row(table[at], popularity[entity], edges)
-        for column in range(rows.shape[1]):
-            rows[i, column] = table[at, column]
-        stand_for[i] = weight
+        complete_evidence_row(table[at], popularity[entity], edges, rows[i])
+        stand_for[i], entities[i] = weight, entity
+    return n

@@ -12,8 +12,9 @@ import numpy as np
 
 from stablerule.errors import OptionError, spell_closest
 from stablerule.paths.compiling import ZERO, compiled_leaf_part, compiled_part
-from stablerule.paths.sorting import sort_with_items
+from stablerule.paths.sorting import sort_keys, sort_with_items
 from stablerule.reasoning.scoring.evidence import (
+    ALL_RULES,
     COLUMNS,
     gather_evidence,
     share_out_evidence,
@@ -172,11 +173,10 @@ def _make_scoring_of_relation(aggregation: Aggregation, name: str) -> How:
 
 
 class Lists(NamedTuple):
-    """The levels of the rules that fired, candidate by candidate, the best first, each with a minus sign; the rules."""
+    """The levels of the rules that fired, candidate by candidate, the best first, each with a minus sign."""
 
     offsets: Offsets
     levels: Ids
-    rules: Ids
 
 
 class Order(NamedTuple):
@@ -197,34 +197,52 @@ def score_candidates(
     own_slot: int,
     popularity: Ids,
     table: NDArray[np.float32],
+    lists: Lists,
     scores: NDArray[np.float64],
 ) -> None:
-    """Fill scores[slot] for all candidates; under max_plus that is the best rule's weight, not the whole order."""
+    """Fill scores[slot] for all candidates; under max_plus that is the best rule's weight, not the whole order.
+
+    lists: of the rules of each candidate, where `needs_lists`.
+    """
     n = f.sizes[N_CANDIDATES]
     if how.kind == LEARNED:
-        gather_evidence(f, worth, own_slot, table)
+        gather_evidence(f, worth, own_slot, ALL_RULES, 0, table)
         weigh_evidence(table, f.entities, n, own_slot, popularity, offsets, how.weights, scores)
         return
+    score_by_fixed_aggregation(f, worth, how.kind, how.top, own_slot, lists, scores)
+
+
+@compiled_leaf_part
+def score_by_fixed_aggregation(
+    f: Firings, worth: Worth, kind: int, top: int, own_slot: int, lists: Lists, scores: NDArray[np.float64]
+) -> None:
+    """Fill scores[slot] for all candidates under an aggregation that has nothing to learn."""
+    n = f.sizes[N_CANDIDATES]
     for slot in range(n):
         scores[slot] = 0
-    if how.kind == NOISY_OR and how.top > 0:
-        _sum_best_firings(f, worth, own_slot, how.top, scores)
+    losses, weights = worth.level_losses, worth.level_weights
+    if kind == NOISY_OR and top > 0:
+        for slot in range(n):
+            begin = lists.offsets[slot]
+            for i in range(begin, min(begin + top, lists.offsets[slot + 1])):
+                scores[slot] += losses[-lists.levels[i]]
         return
-    slots, rules, paths, weights, own_weights, kind = (
-        f.slots,
-        f.rules,
-        f.paths,
-        worth.weights,
-        worth.own_weights,
-        how.kind,
-    )
+    slots, rules, paths, levels, own_levels = f.slots, f.rules, f.paths, worth.levels, worth.own_levels
     for i in range(f.sizes[N_FIRINGS]):
         slot, rule = slots[i], rules[i]
-        weight = own_weights[rule] if slot == own_slot else weights[rule]
+        level = own_levels[rule] if slot == own_slot else levels[rule]
         if kind == MAX_PLUS:
-            scores[slot] = max(scores[slot], weight)
+            scores[slot] = max(scores[slot], weights[level])
+        elif kind == NOISY_OR:
+            scores[slot] += losses[level]
         else:
-            scores[slot] += score_one_firing(kind, weight, paths[i])
+            scores[slot] += score_one_firing(kind, weights[level], paths[i])
+
+
+@compiled_leaf_part
+def needs_lists(kind: int, top: int) -> bool:
+    """Whether candidates are scored or ordered by the lists of their rules."""
+    return kind == MAX_PLUS or (kind == NOISY_OR and top > 0)
 
 
 @compiled_leaf_part
@@ -246,7 +264,9 @@ def share_out_score(f: Firings, worth: Worth, how: How, firings: NDArray[np.int6
         share_out_evidence(f, worth, firings, how.weights, parts)
         return
     for i in range(len(firings)):
-        parts[i] = score_one_firing(how.kind, worth.weights[f.rules[firings[i]]], f.paths[firings[i]])
+        parts[i] = score_one_firing(
+            how.kind, worth.level_weights[worth.levels[f.rules[firings[i]]]], f.paths[firings[i]]
+        )
     if how.kind == NOISY_OR and 0 < how.top < len(firings):
         levels, order = np.empty(len(firings), np.int32), np.empty(len(firings), np.int32)
         for i in range(len(firings)):
@@ -263,15 +283,6 @@ def find_score_without_rules(how: How, facts: int, edges: int) -> float:
 
 
 @compiled_part
-def _sum_best_firings(f: Firings, worth: Worth, own_slot: int, top: int, scores: NDArray[np.float64]) -> None:
-    lists = list_rule_levels(f, worth, own_slot)
-    for slot in range(f.sizes[N_CANDIDATES]):
-        begin = lists.offsets[slot]
-        for i in range(begin, min(begin + top, lists.offsets[slot + 1])):
-            scores[slot] -= np.log1p(-worth.level_weights[-lists.levels[i]])
-
-
-@compiled_part
 def list_rule_levels(f: Firings, worth: Worth, own_slot: int) -> Lists:
     """Sort the firings by candidate, and those of a candidate by level, the best first."""
     n = f.sizes[N_CANDIDATES]
@@ -283,21 +294,20 @@ def list_rule_levels(f: Firings, worth: Worth, own_slot: int) -> Lists:
     for slot in range(n):
         at[slot] = offsets[slot]
         offsets[slot + 1] += offsets[slot]
-    levels, rules = np.empty(f.sizes[N_FIRINGS], np.int32), np.empty(f.sizes[N_FIRINGS], np.int32)
+    levels = np.empty(f.sizes[N_FIRINGS], np.int32)
     for i in range(f.sizes[N_FIRINGS]):
         slot, rule = slots[i], fired[i]
         levels[at[slot]] = -(of_own[rule] if slot == own_slot else of_rule[rule])
-        rules[at[slot]] = rule
         at[slot] += 1
     for slot in range(n):
-        sort_with_items(levels, rules, offsets[slot], offsets[slot + 1])
-    return Lists(offsets, levels, rules)
+        sort_keys(levels, offsets[slot], offsets[slot + 1])
+    return Lists(offsets, levels)
 
 
 @compiled_part
 def make_empty_lists() -> Lists:
     """Where the whole order does not count."""
-    return Lists(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
+    return Lists(np.empty(0, np.int64), np.empty(0, np.int32))
 
 
 @compiled_leaf_part

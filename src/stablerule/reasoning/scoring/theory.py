@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -30,7 +30,7 @@ class Theory(NamedTuple):
     trait_starts[q]:trait_starts[q + 1] sorted by trait; and by constant for the query (c, ~q, ?), where
     by_constant lists them sorted by (q, c). weights: (n + m,) what a rule is worth; own_weights: the same when the
     fact that is asked for is not counted in its support; levels and own_levels: the
-    order of both, equal ones alike, and level_weights the weight of each level.
+    order of both, equal ones alike, level_weights the weight of each level, and level_losses its -log(1 - weight).
     """
 
     starts: Offsets
@@ -46,17 +46,22 @@ class Theory(NamedTuple):
     levels: Ids
     own_levels: Ids
     level_weights: NDArray[np.float64]
+    level_losses: NDArray[np.float64]
     traits: Traits
+
+    @property
+    def worth(self) -> Worth:
+        """What the rules are worth."""
+        return Worth(self.levels, self.own_levels, self.level_weights, self.level_losses)
 
 
 class Worth(NamedTuple):
     """What the rules of a theory are worth, see there: as much of it as weighing needs, since less compiles faster."""
 
-    weights: NDArray[np.float64]
-    own_weights: NDArray[np.float64]
     levels: Ids
     own_levels: Ids
     level_weights: NDArray[np.float64]
+    level_losses: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +73,11 @@ class Encoded:
     theory: Theory
     rows: NDArray[np.int64]
     turned: NDArray[np.bool_]
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether any rule has a score of a learner."""
+        return self.rules.has("score")
 
     @property
     def n_chains(self) -> int:
@@ -97,7 +107,6 @@ def encode_rules(rules: RuleSet, graph: Graph, by: By = "confidence") -> Encoded
     by_constant = np.lexsort((named.constants, named.heads)).astype(np.int32)
     weights = np.clip(np.concatenate([chains.numbers[0], named.numbers[0]]), 0, CERTAIN)
     own_weights = np.clip(np.concatenate([chains.numbers[1], named.numbers[1]]), 0, CERTAIN)
-    level_weights, levels = np.unique(np.concatenate([weights, own_weights]), return_inverse=True)
     theory = Theory(
         starts=_find_rule_starts(chains.heads, graph),
         bodies=chains.bodies,
@@ -107,12 +116,8 @@ def encode_rules(rules: RuleSet, graph: Graph, by: By = "confidence") -> Encoded
         rule_constants=named.constants,
         by_constant=by_constant,
         constants_sorted=named.constants[by_constant],
-        weights=weights,
-        own_weights=own_weights,
-        levels=levels[: len(weights)].astype(np.int32),
-        own_levels=levels[len(weights) :].astype(np.int32),
-        level_weights=level_weights,
         traits=traits,
+        **_number_levels(weights, own_weights),
     )
     rows = np.concatenate([chains.numbers[2], named.numbers[2]]).astype(np.int64)
     return Encoded(graph, rules, theory, rows, np.append(chains.turned, np.zeros(len(named.heads), bool)))
@@ -137,14 +142,26 @@ def forget_own_facts(encoded: Encoded) -> Encoded:
         left = (support[kind] - 1) / (body_count[kind] + PESSIMISM)
         found = (support[kind] - 1 >= support[kind].min()) & (left >= theory.weights[kind].min())
         own[kind] = np.where(found, np.minimum(left, own[kind]), 0)
-    levels, places = np.unique(np.concatenate([theory.weights, own]), return_inverse=True)
-    changed = theory._replace(
-        own_weights=own,
-        levels=places[: len(own)].astype(np.int32),
-        own_levels=places[len(own) :].astype(np.int32),
-        level_weights=levels,
-    )
-    return replace(encoded, theory=changed)
+    return set_rule_weights(encoded, theory.weights, own)
+
+
+def set_rule_weights(encoded: Encoded, weights: NDArray[np.float64], own_weights: NDArray[np.float64]) -> Encoded:
+    """Return the theory with other weights for its rules (n + m,), whatever they are."""
+    theory: Theory = encoded.theory._replace(**_number_levels(weights, own_weights))  # type: ignore[arg-type]
+    return replace(encoded, theory=theory)
+
+
+def _number_levels(weights: NDArray[np.float64], own_weights: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    """Return the fields of a theory that say what its rules are worth."""
+    found, levels = np.unique(np.concatenate([weights, own_weights]), return_inverse=True)
+    return {
+        "weights": weights,
+        "own_weights": own_weights,
+        "levels": levels[: len(weights)].astype(np.int32),
+        "own_levels": levels[len(weights) :].astype(np.int32),
+        "level_weights": found,
+        "level_losses": -np.log1p(-np.clip(found, 0, CERTAIN)),
+    }
 
 
 def make_empty_traits(graph: Graph) -> Traits:

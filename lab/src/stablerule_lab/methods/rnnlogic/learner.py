@@ -29,6 +29,7 @@ from stablerule.extending import (
     limit_measuring_to_budget,
     measure_rules,
     name_learned_rules,
+    set_rule_weights,
     smooth_sample_counts,
 )
 from stablerule.graph import Dataset, Graph, Triples
@@ -350,4 +351,4 @@ def encode_weights(rules: RuleSet, graph: Graph) -> Encoded:
     """Make rules ready for a graph with their weights as they are; elsewhere a weight lies between 0 and 1."""
     encoded = encode_rules(rules, graph, "score")
     weights = rules.to_frame()["score"].to_numpy()[encoded.rows]
-    return replace(encoded, theory=encoded.theory._replace(weights=weights, own_weights=weights))
+    return set_rule_weights(encoded, weights, weights)

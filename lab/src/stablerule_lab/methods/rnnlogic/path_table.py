@@ -68,6 +68,7 @@ def chain_theory(graph: Graph, heads: Ids, bodies: Ids, weights: NDArray[np.floa
         levels=levels,
         own_levels=levels,
         level_weights=np.zeros(1),
+        level_losses=np.zeros(1),
         traits=make_empty_traits(graph),
     )
 
