@@ -46,7 +46,7 @@ from stablerule.reasoning.learned import Choice
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.evidence import COLUMNS
 from stablerule.reasoning.scoring.score import AGGREGATIONS, Aggregation, AggregationRecord
-from stablerule.reasoning.scoring.theory import By, Encoded, encode_rules
+from stablerule.reasoning.scoring.theory import encode_rules
 from tests.reasoning.plain import random_rules
 from tests.worlds import random_graph
 
@@ -81,7 +81,7 @@ def test_learned_stands_unless_something_else_is_clearly_better(model: Tabular) 
     assert choice.chosen_on == "valid"
     tried = choice.tried
     assert {way["name"] for way in tried} == set(AGGREGATIONS)
-    assert {way["by"] for way in tried} == {"confidence", "score"}
+    assert {way["by"] for way in tried} == {"confidence"}
     assert all(0 < way["mrr"] <= 1 and len(way["folds"]) == FOLDS for way in tried)
     best = next(way for way in tried if way["mrr"] == max(other["mrr"] for other in tried))
     assert (chosen.name, chosen.by, chosen.top) in [("learned", "confidence", 0), tuple(best[k] for k in NAMES)]
@@ -305,12 +305,11 @@ def test_without_valid_there_are_no_parts() -> None:
     assert split_valid_for_choosing(None, 0) == (None, None)
 
 
-def test_facts_are_dealt_into_folds_with_both_their_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_OF_A_RELATION", 7)
+def test_facts_are_dealt_into_folds_with_both_their_queries() -> None:
     graph = random_graph(0, relations=3)
     relations = np.repeat(np.arange(3, dtype=np.int32), (20, 5, 9))
     heads = np.arange(34, dtype=np.int32)
-    queries, folds = deal_into_folds(Triples(np.stack([heads, relations, heads + 100], 1)), graph, seed=0)
+    queries, folds = deal_into_folds(Triples(np.stack([heads, relations, heads + 100], 1)), graph, seed=0, most=38)
     assert np.bincount(queries.relations).tolist() == 2 * [7, 5, 7]
     there, back = queries.take(np.arange(19)), queries.take(np.arange(19, 38))
     np.testing.assert_array_equal(there.heads, back.answers)
@@ -319,16 +318,25 @@ def test_facts_are_dealt_into_folds_with_both_their_queries(monkeypatch: pytest.
         assert np.ptp(np.bincount(folds[:19][there.relations == relation], minlength=FOLDS)) <= 1
 
 
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=8), st.integers(1, 100))
+def test_relations_with_few_facts_have_all_of_them(sizes: list[int], most: int) -> None:
+    relations = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    if not len(relations):
+        return
+    limit = module._limit_each_relation(relations, most)
+    counts = np.array(sizes)
+    assert np.minimum(counts, limit).sum() <= max(most, len(sizes))
+    assert limit >= counts.max() or np.minimum(counts, limit + 1).sum() > most  # no more is possible
+
+
 def test_what_is_known_is_no_rival() -> None:
     world = WORLDS["newsroom"]
     rules = learner(aggregation="count").fit(world.graph).rules
     known = Graph.build(Triples.concat(world.graph.triples, world.valid), world.vocabulary)
 
     def tried(known: Graph) -> tuple[dict[str, Any], ...]:
-        def encode(by: By) -> Encoded:
-            return encode_rules(rules, world.graph, by)
-
-        return choose_aggregation(encode, world.graph, world.valid, known, only=None, fixed=Aggregation(), seed=0).tried
+        encoded = encode_rules(rules, world.graph)
+        return choose_aggregation(encoded, world.valid, known, only=None, fixed=Aggregation(), seed=0).tried
 
     with_rivals = tried(Graph.build(Triples.empty(), world.vocabulary))
     pairs = [pair for pair in zip(tried(known), with_rivals, strict=True) if pair[0]["name"] != "learned"]
@@ -489,36 +497,19 @@ def test_each_query_is_ranked_by_weights_that_were_fitted_without_its_fold() -> 
 # One firing serves all.
 
 
-def all_ways() -> list[Aggregation]:
-    return [*module.FIXED, *module.BY_SCORE]
-
-
 @pytest.mark.parametrize("hidden", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_one_firing_ranks_under_every_aggregation(seed: int, hidden: bool) -> None:
     graph = random_graph(seed, entities=15, relations=2, count=50)
-    rules = with_scores(random_rules(graph, seed, steps=8), seed)
-    encoded: dict[By, Encoded] = {by: encode_rules(rules, graph, by) for by in ("confidence", "score")}
+    encoded = encode_rules(random_rules(graph, seed, steps=8), graph)
     others = np.random.default_rng(seed).integers((15, 2, 15), size=(60, 3)).astype(np.int32)
     queries = Queries.both_ways(graph.triples if hidden else Triples(others), graph.n_relations)
     fired = fire_queries(
-        RuleSearcher(encoded["confidence"], Aggregation()),
-        queries,
-        graph,
-        4,
-        hidden=hidden,
-        aggregations=all_ways(),
-        worth=lambda by: encoded[by].theory.worth,
+        RuleSearcher(encoded, Aggregation()), queries, graph, 4, hidden=hidden, aggregations=module.FIXED
     )
-    for i, way in enumerate(all_ways()):
-        ranks = RuleSearcher(encoded[way.by], way).rank(*queries, graph, hidden=hidden)
+    for i, way in enumerate(module.FIXED):
+        ranks = RuleSearcher(encoded, way).rank(*queries, graph, hidden=hidden)
         np.testing.assert_array_equal(fired.tried[:, i], 1 / ranks.form("realistic"), err_msg=str(way))
-
-
-def with_scores(rules: RuleSet, seed: int) -> RuleSet:
-    scores = np.random.default_rng(seed).integers(1, 6, len(rules)) / 8
-    chain = pl.col("constant").is_null()
-    return RuleSet.from_frame(rules.to_frame().with_columns(score=pl.when(chain).then(pl.Series(scores))))
 
 
 @pytest.mark.parametrize("hidden", [False, True])

@@ -48,9 +48,9 @@ def test_few_examples_choose_nothing_but_valid_does() -> None:
 def test_a_fact_that_is_withheld_is_no_rival(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Graph] = []
 
-    def spy(encode: Any, graph: Graph, valid: Any, known: Graph, **rest: Any) -> Choice:
+    def spy(encoded: Any, valid: Any, known: Graph, **rest: Any) -> Choice:
         seen.append(known)
-        return choose_aggregation(encode, graph, valid, known, **rest)
+        return choose_aggregation(encoded, valid, known, **rest)
 
     monkeypatch.setattr(fitting, "choose_aggregation", spy)
     model = Tabular(walks=20_000, rules_per_relation=30).fit(GRAPH, examples=some_facts(GRAPH, 1))

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from stablerule.learning.sizes import Sizes
     from stablerule.reasoning.learned import Lesson, SizeChoice
     from stablerule.reasoning.scoring.score import AggregationName
-    from stablerule.reasoning.scoring.theory import By, Encoded
     from stablerule.samples import RuleSamples
 
 COUNTED_SMOOTHING = 5.0  # of the counts by which a network's lengths are chosen
@@ -198,27 +197,21 @@ def finish_learning(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) ->
 
     record: what else `Learned` should hold, such as the course of training.
     """
-    graph, valid = lesson.graph, lesson.valid
-    encoded: dict[By, Encoded] = {}
-
-    def encode(by: By) -> Encoded:
-        if by not in encoded:
-            encoded[by] = encode_rules(rules, graph, by)
-        return encoded[by]
-
-    choosing, calibrating = split_valid_for_choosing(valid, o.seed)
+    choosing, calibrating = split_valid_for_choosing(lesson.valid, o.seed)
+    fixed, encoded = choose_fixed_aggregation(o), encode_rules(rules, lesson.graph)
     with progress_bar("choosing how to answer", None):
         choice = choose_aggregation(
-            encode,
-            graph,
+            encoded,
             choosing,
             lesson.known_while_learning,
             only=None if o.aggregation == "auto" else o.aggregation,
-            fixed=choose_fixed_aggregation(o),
+            fixed=fixed,
             seed=o.seed,
             examples=lesson.examples,
         )
-    search = RuleSearcher(encode(choice.aggregation.by), choice.aggregation)
+    if choice.aggregation.by != "confidence":
+        encoded = encode_rules(rules, lesson.graph, choice.aggregation.by)
+    search = RuleSearcher(encoded, choice.aggregation)
     with progress_bar("calibrating", None):
         calibration = calibrate(search, lesson.dataset.known, check=calibrating, examples=lesson.examples, seed=o.seed)
     return Learned(rules, choice, calibration, ready=search, **record)

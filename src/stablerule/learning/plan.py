@@ -17,7 +17,7 @@ from stablerule.learning.options import FEW_RELATIONS
 from stablerule.paths.support import count_path_edges, count_relation_heads, estimate_body_costs
 from stablerule.paths.threads import count_cores
 from stablerule.progress import progress_bar
-from stablerule.reasoning.choosing import FIXED, MOST_JUDGED, MOST_OF_A_RELATION
+from stablerule.reasoning.choosing import MOST_QUERIES
 from stablerule.samples import sample_rules
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ STEP_SECONDS, SMALL_GRAPH, CACHE_MISSES = 1.5e-7, 10_000, 0.45  # a walk, on a g
 LARGE_GRAPH = 1_000_000  # facts: beyond, all that looks up what is far apart in memory takes longer, too
 TRAIT_SECONDS = 1.5e-7  # for each trait of an entity, and each relation that it has
 FITTING_SECONDS, QUERY_SECONDS, FEW_QUERIES = 4.0, 8e-5, 1300
+FIRINGS_OF_A_QUERY = 2  # for the fixed aggregations and evidence, then for the strongest candidates
 FIRING = 0.4  # of the edges of all bodies: bodies that begin alike are followed together
 CALIBRATING_SECONDS, FACT_SECONDS = 0.4, 7e-7
 FIRED_QUERIES, FIRED_SHARE = 50_000, 1.5  # all that choosing and calibrating ask, at most and for each fact
@@ -56,9 +57,7 @@ def foretell_learning_costs(graph: Graph, o: MinesRules, walks: int, kept: int, 
     facts = max(graph.n_facts, 1)
     far = max(facts / LARGE_GRAPH, 1.0) ** CACHE_MISSES
     bodies, costs = _try_planned_bodies(graph, pilot)
-    counts = np.diff(graph.fact_offsets)
-    queries = 2.0 * np.minimum(MOST_OF_A_RELATION, VALID_SHARE * counts).sum()
-    judged = min(queries / 2, MOST_JUDGED)
+    queries = float(min(2 * VALID_SHARE * facts, MOST_QUERIES))
     edges = kept * float(costs.mean()) if len(costs) else 0.0
     budget = o.mining.measure_budget
     asked = 0.0
@@ -71,7 +70,7 @@ def foretell_learning_costs(graph: Graph, o: MinesRules, walks: int, kept: int, 
         "constants": TRAIT_SECONDS * _foretell_trait_pairs(graph) * far if o.constants else 0.0,
         "choosing": FITTING_SECONDS * min(1.0, queries / FEW_QUERIES)
         + QUERY_SECONDS * queries * far
-        + (judged * (len(FIXED) + 1) + queries) * asked / EDGES_A_SECOND * far,
+        + FIRINGS_OF_A_QUERY * queries * asked / EDGES_A_SECOND * far,
         "calibrating": CALIBRATING_SECONDS + FACT_SECONDS * facts,
     }
 

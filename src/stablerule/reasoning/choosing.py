@@ -7,9 +7,8 @@ all queries or for those of a relation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,17 +26,19 @@ from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.score import Aggregation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from stablerule.graph import Graph, Triples
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.evidence_examples import Examples, Fired
-    from stablerule.reasoning.scoring.theory import By, Encoded
+    from stablerule.reasoning.scoring.theory import Encoded
 
 ROWS = 64  # the answer and its rivals, for each query that weights are fitted to
 FOLDS = 5
 MOST_JUDGED = 3000  # training facts that choose where there are no others
-MOST_OF_A_RELATION = 500  # queries of one relation
+MOST_QUERIES = 12_000
 FEWEST_TO_CHOOSE = 60  # queries: with fewer there is nothing to choose by
 FEWEST_OF_A_RELATION = 100  # judged queries: with fewer a relation has no way of its own
 CALIBRATING, FEWEST_TO_PART = 0.15, 200  # the share of valid that calibrates, and the fewest facts to part
@@ -52,9 +53,6 @@ FIXED = (
     Aggregation("count"),
     Aggregation("binary"),
 )
-BY_SCORE = tuple(replace(way, by="score") for way in FIXED if way.name in ("max_plus", "noisy_or", "count"))
-
-Encode: TypeAlias = Callable[["By"], "Encoded"]
 
 
 class Result(NamedTuple):
@@ -74,8 +72,7 @@ def split_valid_for_choosing(valid: Triples | None, seed: int) -> tuple[Triples 
 
 
 def choose_aggregation(
-    encode: Encode,
-    graph: Graph,
+    encoded: Encoded,
     valid: Triples | None,
     known: Graph,
     *,
@@ -97,7 +94,7 @@ def choose_aggregation(
     """
     if only is not None and only != "learned":
         return Choice.fixed(fixed, "it was asked for")
-    hidden = valid is None or not len(valid)
+    graph, hidden = encoded.graph, valid is None or not len(valid)
     facts = (
         _draw_training_queries(graph, examples or ExampleFacts.all_of(graph), seed)
         if hidden or valid is None
@@ -107,13 +104,10 @@ def choose_aggregation(
     n = len(queries.heads)
     if n < FEWEST_TO_CHOOSE:
         return Choice.fixed(fixed, f"{n} queries are too few, it takes {FEWEST_TO_CHOOSE}")
-    encoded = encode("confidence")
-    ways = [] if only else [*FIXED, *(BY_SCORE if encoded.has_scores else ())]
+    ways = () if only else FIXED
     search = RuleSearcher(encoded, FIXED[0])
     with progress_bar("choosing an aggregation", 4) as advance:
-        fired = fire_queries(
-            search, queries, known, ROWS, hidden=hidden, aggregations=ways, worth=lambda by: encode(by).theory.worth
-        )
+        fired = fire_queries(search, queries, known, ROWS, hidden=hidden, aggregations=ways)
         advance(1)
         learned = _fit_learned(search, fired, queries, folds, known, hidden=hidden, seed=seed)
         advance(3)
@@ -210,17 +204,26 @@ def _fit_weights_for_chains_alone(encoded: Encoded, evidence: Examples, ridge: f
 
 
 def deal_into_folds(
-    facts: Triples, graph: Graph, seed: int, most: int | None = None
+    facts: Triples, graph: Graph, seed: int, most: int = MOST_QUERIES
 ) -> tuple[Queries, NDArray[np.int64]]:
-    """Ask facts from both ends, some hundreds of each relation; both queries of a fact are in one fold (n,).
+    """Ask facts from both ends, at most so many queries; both queries of a fact are in one fold (n,).
 
-    most: queries in all, drawn from the facts at random; None is no limit.
+    Relations with few facts have all of them; of the others, all have as many.
     """
     facts = facts.take(np.random.default_rng(seed).permutation(len(facts)))
     place = _number_within_relation(facts.relations)
-    kept = np.flatnonzero(place < MOST_OF_A_RELATION)[: None if most is None else most // 2]
+    kept = np.flatnonzero(place < _limit_each_relation(facts.relations, most // 2))
     facts, place = facts.take(kept), place[kept]
     return Queries.both_ways(facts, graph.n_relations), np.tile(place % FOLDS, 2)
+
+
+def _limit_each_relation(relations: Ids, most: int) -> int:
+    """Return how many facts (n,) of each relation there may be, such that there are at most so many in all."""
+    counts = np.sort(np.bincount(relations))
+    before = np.cumsum(counts) - counts  # the facts of all relations with fewer
+    allowed = (most - before) // np.arange(len(counts), 0, -1)
+    full = np.flatnonzero(allowed < counts)
+    return max(1, int(allowed[full[0]])) if len(full) else len(relations)
 
 
 def _number_within_relation(relations: Ids) -> NDArray[np.int64]:

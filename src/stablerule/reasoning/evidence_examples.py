@@ -23,7 +23,7 @@ from stablerule.reasoning.scoring.query_kernels import (
 from stablerule.reasoning.scoring.score import AGGREGATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from stablerule.reasoning.rule_searcher import RuleSearcher
     from stablerule.reasoning.scoring.query_kernels import Asked, Desk
     from stablerule.reasoning.scoring.score import Aggregation
-    from stablerule.reasoning.scoring.theory import By, Worth
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,23 +152,18 @@ def fire_queries(
     *,
     hidden: bool = False,
     aggregations: Sequence[Aggregation] = (),
-    worth: Callable[[By], Worth] | None = None,
     weights: FirstWeights | None = None,
     sets: NestedSets | None = None,
 ) -> Fired:
     """Let the rules fire once for each query, and gather all that is asked for; k rows of evidence a query.
 
     Rivals that are `known` to be true are left out. hidden: the answers are facts of the graph, asked for as if it did
-    not have them. aggregations: those to rank under; worth: what rules are worth by "confidence" or "score".
+    not have them. aggregations: those to rank under.
     """
-    n, own = len(queries.heads), search.encoded.theory.worth
-    by_score = np.array([way.by != "confidence" for way in aggregations], np.int64)
-    other = worth("score") if worth is not None and by_score.any() else own
+    n = len(queries.heads)
     trials = Trials(
         np.array([AGGREGATIONS.index(way.name) for way in aggregations], np.int64),
         np.array([way.top for way in aggregations], np.int64),
-        by_score,
-        other,
         np.empty((0, len(COLUMNS))),
         np.empty(0, np.int64),
         ALL_RULES if sets is None else sets.members,

@@ -20,12 +20,12 @@ from stablerule.reasoning.scoring.explain import ALL, join_reasons, name_reasons
 from stablerule.reasoning.scoring.query_kernels import (
     ANSWER,
     EVERYBODY,
+    NO_TRIALS,
     RANK,
     SCORE,
     Asked,
     Desk,
     Wanted,
-    make_no_trials,
     make_query_desk,
     make_query_results,
     run_queries,
@@ -58,7 +58,6 @@ class RuleSearcher:
         self.graph = encoded.graph
         self.ways = Ways(aggregation, encoded.graph)
         self._desks: SimpleQueue[Desk] = SimpleQueue()
-        self._no_trials = make_no_trials(encoded.theory.worth)
 
     def with_aggregation(self, aggregation: Aggregation) -> RuleSearcher:
         """Ask the same rules in another way."""
@@ -70,7 +69,7 @@ class RuleSearcher:
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
             results = make_query_results(ranks=np.empty((len(rows), 4), np.int64))
-            wanted = Wanted(RANK, hidden, False, 0, known.stepped, EVERYBODY, self._no_trials)
+            wanted = Wanted(RANK, hidden, False, 0, known.stepped, EVERYBODY, NO_TRIALS)
             run_queries(asked, heads[rows], answers[rows], wanted, desk, results)
             out[rows] = results.ranks
 
@@ -105,7 +104,7 @@ class RuleSearcher:
             limits = EVERYBODY if allowed is None else allowed(asked.relation)
             itself_too = itself or self._has_loop(asked.relation)
             wanted, nobody = (
-                Wanted(ANSWER, False, itself_too, reasons, left_out, limits, self._no_trials),
+                Wanted(ANSWER, False, itself_too, reasons, left_out, limits, NO_TRIALS),
                 np.full(len(rows), -1, np.int32),
             )
             why = run_queries(
@@ -152,7 +151,7 @@ class RuleSearcher:
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
             values = np.empty((len(rows), 1))
-            wanted = Wanted(SCORE, hidden, False, reasons, self.graph.stepped, EVERYBODY, self._no_trials)
+            wanted = Wanted(SCORE, hidden, False, reasons, self.graph.stepped, EVERYBODY, NO_TRIALS)
             why = run_queries(asked, heads[rows], tails[rows], wanted, desk, make_query_results(scores=values))
             scores[rows] = np.where(np.isnan(values[:, 0]), 0, self.ways.shown(asked.relation, values[:, 0]))
             noted.append((rows, why))

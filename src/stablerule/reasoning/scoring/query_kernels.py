@@ -94,8 +94,7 @@ def make_query_desk(entities: int, traits: int) -> Desk:
 class Trials(NamedTuple):
     """What GATHER looks at beside the evidence, since the rules fire anyway.
 
-    kinds, tops, by: (A,) aggregations with nothing to learn, by number; their rules count by[a] 0 as the theory says,
-        or 1 by `other`.
+    kinds, tops: (A,) aggregations with nothing to learn, by number.
     weights: (F, columns) of `learned`, where the strongest competing candidates are to be found by them; folds: (n,)
         which of them are for each query.
     members, sets: of nested sets of rules, those that each rule belongs to, as bits, and how many sets there are; with
@@ -104,17 +103,13 @@ class Trials(NamedTuple):
 
     kinds: NDArray[np.int64]
     tops: NDArray[np.int64]
-    by: NDArray[np.int64]
-    other: Worth
     weights: NDArray[np.float64]
     folds: NDArray[np.int64]
     members: NDArray[np.uint8]
     sets: int
 
 
-def make_no_trials(worth: Worth) -> Trials:
-    """Return what looks at nothing; kernels take a worth, too, where nothing counts by it."""
-    return Trials(NO_NUMBERS, NO_NUMBERS, NO_NUMBERS, worth, np.empty((0, len(COLUMNS))), NO_NUMBERS, ALL_RULES, 1)
+NO_TRIALS = Trials(NO_NUMBERS, NO_NUMBERS, np.empty((0, len(COLUMNS))), NO_NUMBERS, ALL_RULES, 1)
 
 
 class Wanted(NamedTuple):
@@ -199,19 +194,10 @@ def run_queries(  # noqa: PLR0912, PLR0915  # four tasks
     open_relation(t, a.relation, workplace.row_of)
     for tail in a.tails:
         popularity[tail] += 1
-    f, lists, other_lists, no_lists = (
-        make_empty_firings(workplace),
-        make_empty_lists(),
-        make_empty_lists(),
-        make_empty_lists(),
-    )
-    listed, other_listed = task != GATHER and needs_lists(how.kind, how.top), False
+    f, lists, no_lists = make_empty_firings(workplace), make_empty_lists(), make_empty_lists()
+    listed = needs_lists(how.kind, how.top) and task != GATHER and not (task == SCORE and how.kind == MAX_PLUS)
     for trial in range(n_trials):
-        if needs_lists(trials.kinds[trial], trials.tops[trial]):
-            if trials.by[trial] == 0:
-                listed = True
-            else:
-                other_listed = True
+        listed = listed or needs_lists(trials.kinds[trial], trials.tops[trial])
     keys = np.empty((n_trials, 1))
     own: Any = NOTHING
     noted = make_empty_reasons(len(heads) * k if wanted.reasons > 0 else 0)
@@ -223,21 +209,16 @@ def run_queries(  # noqa: PLR0912, PLR0915  # four tasks
         if q == 0 or hidden or heads[q] != heads[q - 1]:  # queries come sorted: what fired for one serves the next
             f = fire_rules(g, a.relations, t, head, a.relation, answer if hidden else NOTHING, workplace, f)
             own = np.int64(f.slot_of[answer]) if hidden else NOTHING
-            if listed and (task != SCORE or how.kind != MAX_PLUS):
+            if listed:
                 lists = list_rule_levels(f, worth, own)
             if task != GATHER:
                 score_candidates(f, worth, offsets, how, own, popularity, table, lists, scores)
             else:
-                if other_listed:
-                    other_lists = list_rule_levels(f, trials.other, own)
                 if f.sizes[N_CANDIDATES] > keys.shape[1]:
                     keys = np.empty((n_trials, 2 * f.sizes[N_CANDIDATES]))
                 for trial in range(n_trials):
                     kind, top = trials.kinds[trial], trials.tops[trial]
-                    if trials.by[trial] == 0:
-                        score_by_fixed_aggregation(f, worth, kind, top, own, lists, keys[trial])
-                    else:
-                        score_by_fixed_aggregation(f, trials.other, kind, top, own, other_lists, keys[trial])
+                    score_by_fixed_aggregation(f, worth, kind, top, own, lists, keys[trial])
                 if trials.sets == 1:
                     gather_evidence(f, worth, own, ALL_RULES, 0, table)
         place: Any = np.int64(f.slot_of[answer]) if answer >= 0 else NOTHING
@@ -268,9 +249,7 @@ def run_queries(  # noqa: PLR0912, PLR0915  # four tasks
                 _rank_unreached_candidate(a.popular, popularity, f, marked, answer, known_tails, hidden, rank)
             for trial in range(n_trials):
                 if place >= 0:
-                    ordered = no_lists
-                    if trials.kinds[trial] == MAX_PLUS:
-                        ordered = lists if trials.by[trial] == 0 else other_lists
+                    ordered = lists if trials.kinds[trial] == MAX_PLUS else no_lists
                     _rank_candidate(Order(keys[trial], ordered, f.entities, popularity), f, marked, place, rank)
                 out.tried[q, trial, 0], out.tried[q, trial, 1] = rank[0], rank[1]
             weighed = len(trials.weights) > 0

@@ -49,11 +49,6 @@ class Theory(NamedTuple):
     level_losses: NDArray[np.float64]
     traits: Traits
 
-    @property
-    def worth(self) -> Worth:
-        """What the rules are worth."""
-        return Worth(self.levels, self.own_levels, self.level_weights, self.level_losses)
-
 
 class Worth(NamedTuple):
     """What the rules of a theory are worth, see there: as much of it as weighing needs, since less compiles faster."""
@@ -73,11 +68,6 @@ class Encoded:
     theory: Theory
     rows: NDArray[np.int64]
     turned: NDArray[np.bool_]
-
-    @property
-    def has_scores(self) -> bool:
-        """Whether any rule has a score of a learner."""
-        return self.rules.has("score")
 
     @property
     def n_chains(self) -> int:
