@@ -84,7 +84,9 @@ def fit_stablerule(
     course = train_network(network, samples, training, o.decorrelation, o.seed, o.device, kept, lesson.budget)
 
     # 3. extract the best bodies of each relation, 4. measure them on the graph, and add rules with constants
-    scored = score_bodies(samples, lambda bodies: predict_head_probabilities(network, bodies, o.device), o.training.smoothing)
+    scored = score_bodies(
+        samples, lambda bodies: predict_head_probabilities(network, bodies, o.device), o.training.smoothing
+    )
     rules, tried = find_rules(lesson, o, samples, scored, sizes)
 
     # 5. choose how rules that fire become one score, 6. calibrate

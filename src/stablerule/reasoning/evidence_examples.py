@@ -181,7 +181,7 @@ def fire_queries(
         for name in ("ranks", "rows", "stand_for", "entities", "tried", "reached"):
             getattr(out, name)[at] = getattr(some, name)
 
-    search.in_parts(queries.relations, queries.heads, part)
+    search.run_in_parts(queries.relations, queries.heads, part)
     examples = tuple(
         Examples(
             np.ascontiguousarray(out.rows[:, i]),
