@@ -178,11 +178,11 @@ def kill_after(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     work = Completion.of
     done: list[int] = []
 
-    def of(self: Completion, relation: int) -> pl.DataFrame:
+    def of(self: Completion, relation: int, **more: Any) -> pl.DataFrame:
         if len(done) == count:
             raise Killed
         done.append(relation)
-        return work(self, relation)
+        return work(self, relation, **more)
 
     monkeypatch.setattr(Completion, "of", of)
 
@@ -216,12 +216,12 @@ def test_a_process_that_is_really_killed_goes_on(model: Path, tmp_path: Path) ->
     dying = """
 import os
 from stablerule.cli import complete_files
-add = complete_files.Parts.add
+add = complete_files.CompletionParts.add
 def add_and_die(self, relation, frame):
     add(self, relation, frame)
     if relation == 2:
         os.kill(os.getpid(), signal.SIGKILL)
-complete_files.Parts.add = add_and_die
+complete_files.CompletionParts.add = add_and_die
 """
     command = program("complete", model, "-o", place, before=dying)
     ended = subprocess.run(command, check=False, capture_output=True)
@@ -238,7 +238,7 @@ def test_an_interrupt_is_said_once(model: Path, tmp_path: Path) -> None:
     place = tmp_path / "new.tsv"
     stopped = """
 from stablerule.reasoning.completing import Completion
-def of(self, relation):
+def of(self, relation, **_):
     raise KeyboardInterrupt
 Completion.of = of
 """

@@ -221,7 +221,7 @@ def test_who_has_its_one_value_is_not_asked_and_who_lacks_it_is() -> None:
     relation = words.relation_id("town_of")
     assert find_behaviour(graph).one_valued[relation]
     model = Tabular(walks=3_000, mining=Mining(constant_support=1)).fit(graph)
-    found = list(model.complete(relations=["town_of"]))
+    found = list(model.complete(relations=["town_of"], top="all"))
     assert {fact.head for fact in found} == {f"u{i}" for i in range(5)}
     assert {(f.head, f.tail) for f in found} >= {(f"u{i}", f"c{i}") for i in range(5)}
     second = Completion(model.rule_searcher(), WantedFacts(second_values=True), relations=["town_of"]).choose_asked(
@@ -237,7 +237,9 @@ def test_a_value_that_is_known_elsewhere_is_a_value() -> None:
     dataset = towns()
     extra = Dataset.from_names("more", train=[("u0", "town_of", "c7")]).graph
     model = Tabular(walks=3_000).fit(dataset.graph)
-    assert {fact.head for fact in model.complete(relations=["town_of"], known=extra)} == {f"u{i}" for i in range(1, 5)}
+    assert {fact.head for fact in model.complete(relations=["town_of"], known=extra, top="all")} == {
+        f"u{i}" for i in range(1, 5)
+    }
 
 
 def test_a_tail_that_has_its_one_head_is_no_answer() -> None:
@@ -294,11 +296,25 @@ def test_any_number_of_answers_for_a_head(model: Tabular, dataset: Dataset, monk
     assert list(complete(model.rule_searcher(), **asked, per_query=10**12)) == every
 
 
+def test_what_is_unlikely_is_left_out_if_nothing_is_asked_for(model: Tabular) -> None:
+    search = model.rule_searcher()
+    assert search.largest_score(range(search.graph.n_relations)) == 1
+    every, usual = list(complete(search, top="all")), list(complete(search))
+    assert any(fact.score < 0.01 for fact in every)
+    assert usual
+    assert {str(fact) for fact in usual} == {str(fact) for fact in every if fact.score >= 0.01}
+    curve = Curve((0.0, 1.0), (0.0, 0.05), (10**6, 10**6))
+    reads = dict.fromkeys(search.graph.vocabulary.all_relations, (0, 0, 0, 0))
+    likely = complete(search, calibration=Calibration((curve,), reads, facts=search.graph.n_facts))
+    assert {fact.probability is not None and fact.probability >= 0.01 for fact in likely} == {True}
+    assert len(list(complete(search, top=len(every)))) == len(every)
+
+
 def test_nobody_is_its_own_cousin() -> None:
     # All friends of zoe are her cousins, and so is she, by the letter of the rule.
     train = [(f"p{i}", "friend_of", "zoe") for i in range(9)] + [("zoe", "friend_of", f"p{i}") for i in range(9)]
     train += [(f"p{i}", "cousin_of", "zoe") for i in range(7)] + [("zoe", "cousin_of", f"p{i}") for i in range(7)]
-    asked: Any = {"relations": ["cousin_of"], "candidates": "all", "domain": "all", "per_query": 100}
+    asked: Any = {"relations": ["cousin_of"], "candidates": "all", "domain": "all", "per_query": 100, "top": "all"}
     for more in ([], [("eve", "cousin_of", "eve")]):
         model = Tabular(walks=500, mining=Mining(constant_support=1)).fit(
             Dataset.from_names("cousins", train=[*train, *more]).graph

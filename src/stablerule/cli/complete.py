@@ -49,7 +49,7 @@ from stablerule.reasoning.completing import (
     name_new_facts,
 )
 from stablerule.reasoning.model_folder import NETWORK, RULES
-from stablerule.reasoning.wanted import WantedFacts
+from stablerule.reasoning.wanted import UNLIKELY, USUAL_TOP, WantedFacts
 
 SHOWN = 5  # of the best facts
 
@@ -71,7 +71,7 @@ def complete(
         str | None,
         typer.Option(
             metavar="N",
-            help="The best so many of all, or 'all'. Without it 1000, or all if another option limits them.",
+            help="The best so many of all, or 'all'. [1000, none below 1%; all if another option limits them]",
         ),
     ] = None,
     per_relation: Annotated[int | None, typer.Option(help="The best so many of each relation.")] = None,
@@ -141,6 +141,8 @@ def complete(
     for fact in summary.best:
         _print_new_fact(fact)
     print_message(f"{spell_count(summary.size, 'new fact')}. Saved to {plain(str(output))}")
+    if wanted.is_usual and summary.size < USUAL_TOP:
+        print_note(f"what is less likely than {UNLIKELY:.0%} is left out; --top {USUAL_TOP} writes it too.")
     if summary.expected is not None:
         print_message(_spell_expected_line(summary.expected, summary.size, wanted.missing))
 

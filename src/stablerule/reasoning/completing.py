@@ -26,7 +26,7 @@ from stablerule.reasoning.calibration import Calibration, Reading
 from stablerule.reasoning.queries import join_known_graphs, list_known_graphs
 from stablerule.reasoning.scoring.explain import find_first_rules_of_reasons
 from stablerule.reasoning.situations import HAVING, LACKING, OTHER, Situations
-from stablerule.reasoning.wanted import WantedFacts, WantedOptions
+from stablerule.reasoning.wanted import UNLIKELY, WantedFacts, WantedOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -153,6 +153,7 @@ class Completion:
         self.search, self.graph, self.wanted = search, search.graph, wanted
         self.relations = _number_wanted_relations(relations, self.graph)
         _check_wanted_bounds(wanted, search, self.relations, calibration)
+        self._largest_score = search.largest_score(self.relations)
         self._known = join_known_graphs([self.graph, *list_known_graphs(known)], self.graph) or self.graph
         self.calibration = None
         if isinstance(calibration, Calibration):
@@ -211,7 +212,15 @@ class Completion:
         found = _Found(found_heads, found_tails, found_scores, *reading, rules.reshape(tails.shape)[query, place])
         if wanted.min_probability is not None:
             found = found.take(found.probabilities >= wanted.min_probability)
-        return found
+        return found.take(self._is_likely(found)) if wanted.is_usual else found
+
+    def _is_likely(self, found: _Found) -> NDArray[np.bool_]:
+        """Tell which facts (n,) have some probability; where there is none, some share of the largest score."""
+        least = UNLIKELY * self._largest_score if math.isfinite(self._largest_score) else -math.inf
+        likely: NDArray[np.bool_] = np.where(
+            np.isnan(found.probabilities), found.scores >= least, found.probabilities >= UNLIKELY
+        )
+        return likely
 
     def _read(self, relation: int, heads: Ids, tails: Ids, scores: NDArray[np.float64]) -> Reading:
         """Read the probabilities, if there are any."""

@@ -11,6 +11,7 @@ from stablerule.reasoning.calibration import MISSING
 from stablerule.reasoning.queries import check_at_least_one
 
 USUAL_TOP = 1000
+UNLIKELY = 0.01  # the least probability, and without one the least share of the largest score, if nothing is asked for
 ALL = "all"
 
 
@@ -18,8 +19,8 @@ ALL = "all"
 class WantedFacts:
     """Which new facts are wanted.
 
-    top: so many of all relations together, or "all". None is the best 1,000, or all of them where another argument
-    limits them: `per_relation`, `threshold` or `min_probability`.
+    top: so many of all relations together, or "all". None is the best 1,000 with a probability of 1% or more, or all of
+    them where another argument limits them: `per_relation`, `threshold` or `min_probability`.
     per_relation: at most so many of each.
     threshold: the least score; None is none at all, since scores of some methods lie below 0.
     min_probability: the least probability, for models that are calibrated.
@@ -62,11 +63,15 @@ class WantedFacts:
                 raise OptionError(f"Argument {name!r} must be {' or '.join(choices)}, got {getattr(self, name)!r}.")
 
     @property
+    def is_usual(self) -> bool:
+        """Whether nothing says how many are wanted, or how good they have to be."""
+        return all(one is None for one in (self.top, self.per_relation, self.threshold, self.min_probability))
+
+    @property
     def most_of_all(self) -> int | None:
         """How many are wanted of all relations together; None is all."""
-        if self.top is None:
-            limits = (self.per_relation, self.threshold, self.min_probability)
-            return USUAL_TOP if all(limit is None for limit in limits) else None
+        if self.is_usual:
+            return USUAL_TOP
         return self.top if isinstance(self.top, int) else None
 
     @property
