@@ -155,14 +155,14 @@ def test_methods_of_others_are_read_once_and_only_when_asked_for(site: Site, tmp
 def test_two_distributions_with_one_name_are_named(site: Site) -> None:
     site.install("mine", METHODS_OF_MINE, records_of_mine=record("degree"))
     site.install("yours", "[stablerule.methods]\nyours = records_of_yours:METHODS\n", records_of_yours=record("degree"))
-    with pytest.raises(NameConflict, match="(mine and yours|yours and mine) bring a method named 'degree'"):
+    with pytest.raises(NameConflict, match="(mine and yours|yours and mine) define a method named 'degree'"):
         read_methods()
     assert "'degree'" in fails("learn", "--list")
 
 
 def test_no_other_distribution_brings_a_method_of_the_library(site: Site) -> None:
     site.install("mine", METHODS_OF_MINE, records_of_mine=record("tabular"))
-    with pytest.raises(NameConflict, match="Both stablerule and mine bring a method named 'tabular'"):
+    with pytest.raises(NameConflict, match="Both stablerule and mine define a method named 'tabular'"):
         read_methods()
 
 
@@ -272,10 +272,10 @@ def test_a_command_that_can_not_be_imported_is_a_note(site: Site, caplog: pytest
 
 def test_a_command_that_two_distributions_bring_is_an_error(site: Site) -> None:
     site.install("mine", COMMANDS_OF_MINE, commands_of_mine=COMMANDS)
-    with pytest.raises(NameConflict, match="Both stablerule and mine bring a command named 'greet'"):
+    with pytest.raises(NameConflict, match="Both stablerule and mine define a command named 'greet'"):
         read_command_names("", ["greet"])
     site.install("yours", "[stablerule.commands]\ngreet = commands_of_mine:greet\n")
-    assert "bring a command named 'greet'" in fails("greet", "Ann")
+    assert "define a command named 'greet'" in fails("greet", "Ann")
     assert isinstance(run("--help").exception, NameConflict)
     assert run("data", "greet", "Ann").exit_code == 0  # there it is the only one
 

@@ -6,7 +6,7 @@
 True
 """
 
-TYPE_CHECKING = False  # for type checkers alone, which take it as true
+TYPE_CHECKING = False  # type checkers take it as true
 if TYPE_CHECKING:
     from stablerule.datasets import describe, households, load, newsroom, open_dataset
     from stablerule.errors import StableRuleError

@@ -1,14 +1,14 @@
-"""The door of the command line, by `stablerule` or `python -m stablerule`.
+"""The entry point of the command line, for `stablerule` and `python -m stablerule`.
 
-It imports next to nothing before Ctrl-C has its answer: the rest of the program takes a moment to import, and an
-interrupt in the middle of somebody's import can turn into any other error, or be lost.
+It imports almost nothing before Ctrl-C is handled. The rest of the program takes a moment to import, and an interrupt
+in the middle of an import can turn into another error or be lost.
 """
 
 import sys
 
 
 def run() -> None:
-    """Run the command line; an interrupt ends it quietly at any moment, with exit code 130."""
+    """Run the command line; Ctrl-C ends it without a traceback at any moment, with exit code 130."""
     try:
         from stablerule.cli.interrupts import end_at_once  # noqa: PLC0415
 
@@ -18,7 +18,7 @@ def run() -> None:
         try:
             run_commands()
         finally:
-            end_at_once()  # all is written: what is left is the end of the interpreter
+            end_at_once()  # all output is written; only the interpreter's shutdown remains
     except KeyboardInterrupt:  # in the first milliseconds
         sys.exit(130)
 

@@ -1,23 +1,23 @@
-"""Everything that can go wrong, in one tree.
+"""All errors that the package raises on purpose, in one tree.
 
 ::
 
     StableRuleError
-    ├── InputError            what a user brought can't be used as it is
-    │   ├── ReadError         a file or frame can't be read: says where and what was expected
-    │   ├── UnknownName       a name that is not in the graph: says the closest ones
+    ├── InputError            an input can't be used
+    │   ├── ReadError         a file or frame can't be read: where, and what was expected
+    │   ├── UnknownName       a name is unknown: the closest known names
     │   │   ├── UnknownEntity
     │   │   ├── UnknownRelation
     │   │   └── UnknownDataset
-    │   └── OptionError       an argument has a value that makes no sense
-    ├── WriteError            a result can't be written as asked
-    │   └── OutputExists      there is something at its place already
-    ├── FetchError            a download did not arrive whole, or not as expected
-    ├── MissingExtra          an optional package is not installed: says the command that installs it
-    ├── MissingDistribution   a method or command is part of another distribution: says how to install that
-    └── NameConflict          two distributions bring the same name
+    │   └── OptionError       an argument has an invalid value
+    ├── WriteError            a result can't be written
+    │   └── OutputExists      the output exists already
+    ├── FetchError            a download is incomplete, or not the expected file
+    ├── MissingExtra          an optional package is not installed: the command that installs it
+    ├── MissingDistribution   a method or command needs another distribution: how to install it
+    └── NameConflict          two distributions define the same name
 
-Each message says what was found, where, and the way out.
+Each message has the problem, where it is, the value found, and what to do.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ LONGEST = 1000  # characters of a message
 
 
 class StableRuleError(Exception):
-    """The root: catch this to catch everything that the package raises on purpose."""
+    """The base class of all errors that the package raises on purpose."""
 
     def __str__(self) -> str:
-        """Leave out the middle of a message that quotes a very long name: the way out is at its end."""
+        """Shorten a message with a very long name in the middle: the advice is at the end."""
         text = super().__str__()
         return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 3 :]}"
 
 
 class InputError(StableRuleError):
-    """What a user brought can't be used as it is."""
+    """An input can't be used."""
 
 
 class ReadError(InputError):
@@ -64,7 +64,7 @@ class ReadError(InputError):
 
 
 class UnknownName(InputError):
-    """A name that does not exist, with the closest ones that do."""
+    """A name is unknown; the message has the closest known names."""
 
 
 class UnknownEntity(UnknownName):
@@ -76,23 +76,23 @@ class UnknownRelation(UnknownName):
 
 
 class UnknownDataset(UnknownName):
-    """A name that is not in the catalog and not a path."""
+    """A name is neither in the catalog nor a path."""
 
 
 class OptionError(InputError):
-    """An argument has a value that makes no sense."""
+    """An argument has an invalid value."""
 
 
 class WriteError(StableRuleError):
-    """A result can't be written as asked; what stood there before still stands."""
+    """A result can't be written; the existing file is unchanged."""
 
 
 class OutputExists(WriteError):
-    """There is something at the place of a result already, and it is not to be replaced."""
+    """The output exists already, and replacing it was not asked for."""
 
 
 class FetchError(StableRuleError):
-    """A download did not arrive whole, or not as expected; nothing of it was kept."""
+    """A download is incomplete, or not the expected file; nothing was saved."""
 
 
 class MissingExtra(StableRuleError):
@@ -108,7 +108,7 @@ class MissingExtra(StableRuleError):
 
 
 class MissingDistribution(StableRuleError):
-    """A method or a command is part of a distribution that is not installed.
+    """A method or command is part of a distribution that is not installed.
 
     >>> str(MissingDistribution("rotate", "stablerule-lab", "pip install ./lab"))
     '`rotate` is part of stablerule-lab. Install it with: pip install ./lab'
@@ -120,18 +120,18 @@ class MissingDistribution(StableRuleError):
 
 
 class NameConflict(StableRuleError):
-    """Two distributions bring a method or a command of the same name.
+    """Two distributions define a method or command with the same name.
 
     >>> str(NameConflict("method", "rotate", "stablerule-lab", "my-methods"))
-    "Both stablerule-lab and my-methods bring a method named 'rotate'. Uninstall one of them."
+    "Both stablerule-lab and my-methods define a method named 'rotate'. Uninstall one of them."
     """
 
     def __init__(self, kind: str, name: str, first: str, second: str) -> None:
-        super().__init__(f"Both {first} and {second} bring a {kind} named {name!r}. Uninstall one of them.")
+        super().__init__(f"Both {first} and {second} define a {kind} named {name!r}. Uninstall one of them.")
 
 
 def spell_closest(name: str, names: Iterable[str], count: int = 3) -> str:
-    """Say which known names are nearest to a mistyped one, as the end of an error message.
+    """Spell the known names nearest to a mistyped one, as the end of an error message.
 
     >>> spell_closest("Pariss", ["Paris", "Berlin"])
     " Closest: 'Paris'."
@@ -145,7 +145,7 @@ def spell_closest(name: str, names: Iterable[str], count: int = 3) -> str:
 
 
 def spell_names(names: Iterable[str], most: int | None = 10, begin: str = "They are:") -> str:
-    """Say which names there are, as the end of an error message where none is close.
+    """Spell the known names, as the end of an error message when none is close.
 
     >>> spell_names(["capital_of", "city_in"]), spell_names(["Paris", "Berlin", "Rome"], most=1)
     (" They are: 'capital_of', 'city_in'.", " They are: 'Paris' and 2 others.")
@@ -158,7 +158,7 @@ def spell_names(names: Iterable[str], most: int | None = 10, begin: str = "They 
 
 
 def spell_count(count: int, what: str) -> str:
-    """Say how many, with the plural where it is needed.
+    """Spell a number of things, with the plural where needed.
 
     >>> spell_count(1, "rule"), spell_count(1200, "rule")
     ('1 rule', '1,200 rules')

@@ -1,9 +1,9 @@
-"""Names of a package that are imported when somebody uses them, so that a program loads what it uses and no more."""
+"""Import the names of a package when they are first used, so that a program loads only what it needs."""
 
 import sys
 from importlib import import_module
 
-TYPE_CHECKING = False  # for type checkers alone, which take it as true; the module `typing` takes a moment to import
+TYPE_CHECKING = False  # type checkers take it as true; importing `typing` takes a moment
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""How long work says how far it is: stage, share and time left on a terminal, nothing elsewhere."""
+"""Show the progress of long work on a terminal: stage, share done and time left."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-A_WHILE = 3.0  # seconds before a time left is shown, and for which it must have been steady
-SILENT = 2.0  # seconds of compiling
+A_WHILE = 3.0  # seconds before a time left is shown, and for which estimates must agree
+SILENT = 2.0  # seconds of compiling before it is announced
 COMPILING = "Compiling (first run only); this takes about 15 seconds."
-STEADY = 1.3  # how far apart estimates of the whole time may be that count as one
+STEADY = 1.3  # the largest ratio of two estimates of the total time that agree
 
 
 class Advance(Protocol):
-    """Say that so much more is done, and perhaps how it stands."""
+    """Report that more is done, optionally with a text."""
 
     def __call__(self, amount: float, text: str = "") -> None:
         """Move the bar by `amount`."""
 
 
 class TimeLeft:
-    """The time that is left, told only while estimates of the whole time agree: one that jumps helps nobody.
+    """Estimate the time left, only while estimates of the total time agree: one that jumps is no help.
 
     >>> left = TimeLeft()
     >>> [left.update(second, share) for second, share in ((1, 0.1), (4, 0.4), (5, 0.5))]
@@ -33,10 +33,10 @@ class TimeLeft:
     """
 
     def __init__(self) -> None:
-        self._seen: list[tuple[float, float]] = []  # seconds, and what the whole seemed to take then
+        self._seen: list[tuple[float, float]] = []  # seconds, and the total time estimated then
 
     def update(self, seconds: float, share: float) -> float | None:
-        """Take in how much is done after so many seconds; return the seconds left, None if they can't be told."""
+        """Record the share done after some seconds; return the seconds left, None if they can't be estimated."""
         if share <= 0:
             return None
         began = seconds - max(A_WHILE, seconds / 4)
@@ -48,7 +48,7 @@ class TimeLeft:
 
 
 class _Shown:
-    """The bar that is on the screen, if any, and who prints a line where there is none."""
+    """The bar on the screen, if there is one, and the function that prints a line otherwise."""
 
     bars: Any = None
     task: Any = None
@@ -56,14 +56,14 @@ class _Shown:
 
 
 def announce_by(print_message: Callable[[str], None]) -> None:
-    """Say who prints what must be said where no bar is shown, such as that kernels are compiled."""
+    """Set the function that prints messages when no bar is shown, such as that kernels are being compiled."""
     _Shown.announce = print_message
 
 
 class CompilingNotice:
-    """What is said while kernels are compiled, which takes seconds on the first run and never again.
+    """Announce the compiling of kernels, which takes seconds on the first run only.
 
-    One line, not before it has taken two seconds in all; and in a bar, how many parts there are so far.
+    Prints one line once it has taken two seconds in all. A bar also shows how many parts are compiled so far.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class CompilingNotice:
         self._said = False
 
     def begin(self) -> None:
-        """Take note that a kernel, or a part of one, is being compiled."""
+        """Record that compiling a kernel, or a part of one, begins."""
         if not self.depth:
             self._began = time.monotonic()
         self.depth, self.parts = self.depth + 1, self.parts + 1
@@ -86,7 +86,7 @@ class CompilingNotice:
             _Shown.bars.update(_Shown.task, text=f"compiling, {self.parts} parts")
 
     def end(self) -> None:
-        """Take note that it is done."""
+        """Record that compiling it has ended."""
         self.depth -= 1
         if not self.depth:
             self.seconds += time.monotonic() - self._began
@@ -101,8 +101,7 @@ COMPILING_NOW = CompilingNotice()
 def progress_bar(what: str, total: float | None, *, unit: str = "") -> Iterator[Advance]:
     """Show a bar on standard error while the block runs; call the result with the amount just done.
 
-    total: None where nobody knows how much there is. unit: "bytes" shows sizes and speed. Inside of another one it
-    shows its name in the other's bar.
+    total: None if unknown. unit: "bytes" shows sizes and speed. Inside another bar, it shows its name in that one.
 
     >>> with progress_bar("counting", 3) as advance:
     ...     for _ in range(3):
@@ -127,7 +126,7 @@ def progress_bar(what: str, total: float | None, *, unit: str = "") -> Iterator[
         finally:
             bars.update(task, text="")
         return
-    # Imported here because most commands end before there is anything to show.
+    # Imported here because most commands end before a bar is shown.
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415
 
@@ -156,7 +155,7 @@ def progress_bar(what: str, total: float | None, *, unit: str = "") -> Iterator[
 
 
 def spell_seconds(seconds: float) -> str:
-    """Spell a time left, no more exactly than it is known.
+    """Spell a time left, rounded to what the estimate is worth.
 
     >>> spell_seconds(4.2), spell_seconds(75), spell_seconds(4000)
     ('4 s', '1 min 15 s', '67 min')

@@ -50,7 +50,7 @@ def test_check_is_0_on_sound_data_and_1_on_serious_trouble(leaky: Path) -> None:
     assert run("data", "check", "geography").exit_code == 0
     result = run("data", "check", leaky)
     assert result.exit_code == 1
-    assert "1 fact of valid or test in another split as well" in result.stdout
+    assert "1 validation or test fact also in another split" in result.stdout
     assert "for example: Paris in France" in result.stdout
     assert "what to do:" in result.stdout
     assert "a test result on this data would be wrong" in result.stdout
@@ -137,7 +137,7 @@ def test_errors_go_to_standard_error_with_exit_code_2(words: tuple[str, ...], pr
 def test_notes_of_the_reader_go_to_standard_error(tmp_path: Path) -> None:
     (tmp_path / "facts.nt").write_text('<x:a> <x:r> <x:b> .\n<x:a> <x:r> "5" .\n')
     result = shell("data", "stats", tmp_path / "facts.nt", "--json")
-    assert "1 facts with a literal as tail were left out" in result.stderr
+    assert "skipped 1 facts with a literal as tail" in result.stderr
     assert json.loads(result.stdout)["facts"]["train"] == 1
 
 

@@ -53,9 +53,12 @@ def test_a_table_for_people(model: Path, data: Path) -> None:
     assert "95% interval" in interval
     assert optimistic.split()[1] == f"{expected.figures('optimistic').mrr:.3f}"
     assert pessimistic.split()[1] == f"{expected.figures('pessimistic').mrr:.3f}"
-    for words in ("asked for the", "facts at the entity", "worst relations", "No candidate at all", "Ranked in"):
+    for words in ("direction", "degree of the entity", "worst relations", "have no candidate.", "Ranked in"):
         assert words in result.stdout
-    assert f"{expected.coverage:.1%} of the right answers; those below it stand by popularity" in result.stdout
+    assert (
+        f"{expected.coverage:.1%} of the correct answers are reached by a rule; the others are ranked by popularity."
+        in result.stdout
+    )
     assert "--per-relation shows all" in result.stderr
     assert expected.mrr > 0.1
 
@@ -95,7 +98,7 @@ def test_options_reach_the_evaluator(model: Path, data: Path) -> None:
     assert found["options"]["graph"] == "train+valid"
     assert found["mrr"] == found["forms"]["optimistic"]["mrr"] >= found["forms"]["realistic"]["mrr"]
     assert found["in_graph"] == found["n"] // 2
-    assert "facts asked about stand in the graph that answers (train+valid)" in result.stderr
+    assert "evaluated facts are also in the graph that the model answers from (train+valid)" in result.stderr
     lines = run("evaluate", model, data, "--ties", "pessimistic").stdout.splitlines()
     pessimistic, realistic = float(lines[3].split()[1]), float(lines[5].split()[1])
     assert pessimistic < realistic
@@ -108,10 +111,10 @@ def test_a_single_file_is_cut_by_shares(model: Path, data: Path) -> None:
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert found["n"] > 0
-    assert "the model learned from 'families'" in result.stderr
+    assert "the model was trained on 'families'" in result.stderr
     message = fails("evaluate", model, train)
     assert "Dataset 'train' has no facts in test to evaluate on; train has " in message
-    assert "(--split train). To cut a single file, pass split=(0.8, 0.1, 0.1) (--shares 0.8,0.1,0.1)." in message
+    assert "(--split train). To split a single file, pass split=(0.8, 0.1, 0.1) (--shares 0.8,0.1,0.1)." in message
     assert run("evaluate", model, train, "--shares", "0.8").exit_code == 2
 
 
@@ -144,7 +147,7 @@ def test_split_names_a_part_and_shares_cut_a_file_in_every_command(data: Path, t
     train = next(data.glob("train*"))
     for words in (("data", "stats", train), ("learn", train, "-o", tmp_path / "m"), ("data", "check", train)):
         message = fails(*words, "--split", "0.8,0.1,0.1")
-        assert message.endswith("where a command asks for one. Here: --shares 0.8,0.1,0.1.")
+        assert message.endswith("To split a single file: --shares 0.8,0.1,0.1.")
         assert "--split" not in run(*words, "--help").stdout.replace("--shares", "")
 
 
@@ -152,7 +155,7 @@ def test_other_data_is_noted(model: Path, tmp_path: Path) -> None:
     write_dataset(households(families=4, seed=9).dataset, tmp_path / "others")
     result = run("evaluate", model, tmp_path / "others")
     assert result.exit_code == 0, result.output
-    assert "which is not the train of 'others'" in result.stderr
+    assert "not on the training facts of 'others'" in result.stderr
 
 
 def test_without_data_the_model_is_evaluated_on_its_own(model: Path, data: Path, tmp_path: Path) -> None:
@@ -164,9 +167,9 @@ def test_without_data_the_model_is_evaluated_on_its_own(model: Path, data: Path,
     learned = run("learn", tmp_path / "one.tsv", "-o", tmp_path / "m", "--method", "popularity")
     assert learned.exit_code == 0, learned.output
     message = fails("evaluate", tmp_path / "m")
-    assert "the data in it has no facts in test. Pass the facts to ask about, as DATA." in message
+    assert "its data has no facts in test. Pass the facts to evaluate as DATA." in message
     load_model(model).save(tmp_path / "bare", graph=False)
-    assert "there is no graph in it" in fails("evaluate", tmp_path / "bare")
+    assert "saved without its graph" in fails("evaluate", tmp_path / "bare")
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(model: Path, tmp_path: Path) -> None:
@@ -177,7 +180,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(model: Path, tmp_path
 
 
 def test_what_makes_no_sense_is_refused(model: Path, data: Path, tmp_path: Path) -> None:
-    assert "--split must be one of train, valid, test, got '0.8,0.1,0.1'. To cut a single file: --shares." in fails(
+    assert "--split must be one of train, valid, test, got '0.8,0.1,0.1'. To split a single file: --shares." in fails(
         "evaluate", model, data, "--split", "0.8,0.1,0.1"
     )
     assert "--ties must be one of realistic, optimistic, pessimistic" in fails(
@@ -186,8 +189,8 @@ def test_what_makes_no_sense_is_refused(model: Path, data: Path, tmp_path: Path)
     assert "--answer-from must be one of train, train+valid" in fails("evaluate", model, data, "--answer-from", "all")
     assert "'seed' must be a whole number" in fails("evaluate", model, data, "--seed", "-1")
     assert "no such folder" in fails("evaluate", tmp_path / "nowhere", data)
-    assert "not the folder of a model" in fails("evaluate", data, data)
-    assert "The options that say how DATA is read (header) need DATA." in fails("evaluate", model, "--no-header")
+    assert "not a model: the folder has no model.json" in fails("evaluate", data, data)
+    assert "Options for reading DATA (header) need DATA." in fails("evaluate", model, "--no-header")
 
 
 def test_a_bad_place_is_refused_before_any_work(
@@ -198,7 +201,7 @@ def test_a_bad_place_is_refused_before_any_work(
 
     monkeypatch.setattr(RuleReasoner, "rank", worked)
     assert "does not exist. Make it first" in fails("evaluate", model, data, "--json", tmp_path / "no" / "r.json")
-    assert "there is a folder of that name" in fails("evaluate", model, data, "--json", tmp_path)
+    assert "it is a folder. Choose another name" in fails("evaluate", model, data, "--json", tmp_path)
     assert "--json must be a file" in fails("evaluate", model, data, "--json", "")
     assert os.listdir(tmp_path) == []
 

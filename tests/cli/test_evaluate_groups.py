@@ -58,17 +58,17 @@ def test_groups_by_paths_for_people(model: Path, data: Path) -> None:
     starts = [" ".join(line) for line in lines]
     for title in (
         "mean of groups 0.",
-        "deviation 0.",
-        "... by chance 0.",
+        "std of groups 0.",
+        "std by chance 0.",
         "Worst group by MRR: paths",
     ):
         assert any(start.startswith(title) for start in starts)
-    assert any(start.startswith("how far the groups are apart distance by chance up to") for start in starts)
+    assert any(start.startswith("shift between groups distance by chance up to") for start in starts)
     (bodies,) = (start for start in starts if start.startswith("body coverage"))
     assert bodies.endswith(" shifted")
     (mix,) = (start for start in starts if start.startswith("relation mix"))
-    assert mix.endswith(" no more than chance")
-    assert "which stay below 0." in result.stdout
+    assert mix.endswith(" within chance")
+    assert "(std below 0." in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_group_with_one_fact_is_noted(model: Path, data: Path, tmp_path: Path)
     file.write_text(f"{head}\talone\n" + "".join(f"{other}\trest\n" for other in others))
     result = run("evaluate", model, data, "--groups", file)
     assert result.exit_code == 0, result.output
-    assert "1 groups have a single fact, which says little: alone." in result.stderr
+    assert "1 groups have only one fact: alone." in result.stderr
     file.write_text(f"{head}\talone\n")
     result = run("evaluate", model, data, "--groups", file)
     assert f"{len(others)} of {len(others) + 1} facts have no label." in result.stderr
@@ -153,7 +153,7 @@ def test_what_makes_no_sense_is_refused(model: Path, data: Path, tmp_path: Path)
     message = fails("evaluate", model, data, "--groups", "by_path")
     assert "--groups must be by_paths, by_degree, by_relation, by_random, by_paths=arbitrary" in message
     assert "Closest: 'by_paths'" in message
-    assert "which is no file here" in fails("evaluate", model, data, "--groups", tmp_path / "nowhere.tsv")
+    assert "or an existing file of labels" in fails("evaluate", model, data, "--groups", tmp_path / "nowhere.tsv")
     assert "No relation 'color'" in fails("evaluate", model, data, "--groups", "by_attribute=color")
     file = tmp_path / "labels.tsv"
     file.write_text("nobody\tleft\n")
@@ -167,7 +167,7 @@ def test_fewer_facts_than_groups_and_none_at_all(model: Path, tmp_path: Path) ->
     folder.mkdir()
     (folder / "train.tsv").write_text("a\tr\tb\n")
     (folder / "test.tsv").write_text("b\tr\ta\nb\tr\tc\n")
-    assert "2 different facts are fewer than 5 groups" in fails("evaluate", model, folder, "--groups", "by_random")
+    assert "2 distinct facts are fewer than 5 groups" in fails("evaluate", model, folder, "--groups", "by_random")
     assert run("evaluate", model, folder, "--groups", "by_relation").exit_code == 0
     assert "has no facts in valid" in fails("evaluate", model, folder, "--groups", "by_random", "--split", "valid")
 

@@ -49,6 +49,6 @@ def test_estimates_are_marked_and_explained(capsys: pytest.CaptureFixture[str]) 
 def test_held_out_facts_are_named_where_they_lower_a_confidence(capsys: pytest.CaptureFixture[str]) -> None:
     numbers = {"confidence": 0.8, "pca_confidence": 0.99}
     print_rules_table(RuleSet([(Rule("r", ("s",)), numbers)]), "confidence")
-    assert "held out" in capsys.readouterr().err
+    assert "held-out" in capsys.readouterr().err
     print_rules_table(RuleSet([(Rule("r", ("s",)), numbers | {"pca_confidence": 0.81})]), "confidence")
     assert "held out" not in capsys.readouterr().err

@@ -71,13 +71,13 @@ def test_a_report_for_people(model: Path, queries: Path) -> None:
     result = run("shift", model, "--queries", queries, "--reference", "valid")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0] == "shifted: 160 queries beside the 200 of valid that tabular was judged on"
-    assert lines[1].startswith("  bodies that fire: 0.")
+    assert lines[0] == "shifted: 160 queries compared with 200 valid queries (model: tabular)"
+    assert lines[1].startswith("  bodies that fire: distance 0.")
     for start in ("Expected MRR: ", "Out of reach: 0.0% (", "distance ", "What changed", "weak spots ", "What to do"):
         assert any(line.startswith(start) for line in lines)
     assert "Measured MRR" not in result.stdout
-    assert "queries where the body of " in result.stdout
-    assert "valid also chose how the model answers" in result.stderr
+    assert " of the queries for its relation (before: " in result.stdout
+    assert "the validation facts also chose the aggregation" in result.stderr
 
 
 def test_json_parses_and_is_the_same_in_a_file(model: Path, queries: Path, tmp_path: Path) -> None:
@@ -109,8 +109,8 @@ def test_answers_are_used_only_if_asked_for(model: Path, queries: Path, tmp_path
     assert measured["measured"] == {"mrr": measured["figures"]["measured_mrr"], "queries": 160, "uses_answers": True}
     assert 0 < measured["measured"]["mrr"] <= 1
     for_people = run("shift", model, "--queries", queries, "--labels")
-    assert "Measured MRR, from 160 queries with answers: " in for_people.stdout
-    assert "no query has its answer in it, as --labels says" in fails("shift", model, "--queries", without, "--labels")
+    assert " on 160 queries with answers" in for_people.stdout
+    assert "--labels needs queries with answers" in fails("shift", model, "--queries", without, "--labels")
 
 
 def test_the_reference_is_test_unless_asked_for(model: Path, queries: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_page(model: Path, queries: Path, tmp_path: Path) -> None:
     place.write_text("an older page")
     result = run("shift", model, "--queries", queries, "--reference", "valid", "-o", place)
     assert result.exit_code == 0, result.output
-    assert f"A page for a browser: {place}" in result.stdout.replace("\n", "")
+    assert f"HTML page: {place}" in result.stdout.replace("\n", "")
     page = place.read_text()
     assert page.lower().startswith("<!doctype html>")
     assert "works_for" in page
@@ -151,13 +151,13 @@ def test_conditions_make_the_exit_code(model: Path, queries: Path, tmp_path: Pat
     assert run(*words, "--fail-if", "worst_mrr<0.01").exit_code == 0
     result = run(*words, "--fail-if", "worst_mrr<0.01", "--fail-if", "bodies_that_fire>=0.2", "-o", tmp_path / "p.html")
     assert result.exit_code == 1
-    assert "bodies_that_fire>=0.2 holds: it is 0." in result.stderr
+    assert "--fail-if bodies_that_fire>=0.2: bodies_that_fire is 0." in result.stderr
     assert "worst_mrr<0.01 holds" not in result.stderr
     assert "What to do" in result.stdout  # the report is there all the same
     assert (tmp_path / "p.html").exists()
     result = run(*words, "--fail-if", "measured_mrr<0.3", "--json", "-")
     assert result.exit_code == 1
-    assert "measured_mrr<0.3 holds: it is not to be told." in result.stderr
+    assert "--fail-if measured_mrr<0.3: measured_mrr has no value." in result.stderr
     json.loads(result.stdout)
 
 
@@ -166,7 +166,7 @@ def test_the_exit_code_of_the_program(model: Path, queries: Path) -> None:
     words = ("shift", model, "--queries", queries, "--fail-if", "outside>=0")
     found = subprocess.run(program(*words), capture_output=True, text=True, check=False)
     assert found.returncode == 1
-    assert "outside>=0 holds: it is 0.000" in found.stderr
+    assert "--fail-if outside>=0: outside is 0.000" in found.stderr
     assert "What to do" in found.stdout
 
 
@@ -174,7 +174,7 @@ def test_bad_conditions_are_refused_before_any_work(
     model: Path, queries: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(comparing_module, "Profiler", None)
-    assert "A condition must be such as 'worst_mrr<0.3', got 'worst_mrr'" in fails(
+    assert "A condition must look like 'worst_mrr<0.3', got 'worst_mrr'" in fails(
         "shift", model, "--queries", queries, "--fail-if", "worst_mrr"
     )
     assert "Closest: 'worst_mrr'" in fails("shift", model, "--queries", queries, "--fail-if", "worst_mr<1")
@@ -188,7 +188,7 @@ def test_bad_places_are_refused_before_any_work(
     monkeypatch.setattr(comparing_module, "Profiler", None)
     words = ("shift", model, "--queries", queries)
     assert "does not exist. Make it first" in fails(*words, "--json", tmp_path / "no" / "r.json")
-    assert "there is a folder of that name" in fails(*words, "-o", tmp_path)
+    assert "it is a folder. Choose another name" in fails(*words, "-o", tmp_path)
     assert "-o must be a file" in fails(*words, "-o", "")
     # A good place for the page, and a bad one for the JSON: nothing of both.
     assert "Make it first" in fails(*words, "-o", tmp_path / "p.html", "--json", tmp_path / "no" / "r.json")
@@ -216,7 +216,7 @@ def test_a_missing_jinja_is_told_before_the_work(
 ) -> None:
     monkeypatch.setattr(comparing_module, "Profiler", None)
     words = ("shift", model, "--queries", queries)
-    assert "-o must be a file; --json - prints" in fails(*words, "-o", "-")
+    assert "-o must be a file, got '-'. To print the report as JSON: --json -" in fails(*words, "-o", "-")
     monkeypatch.setattr("stablerule.reports.rendering.find_spec", lambda name: None)
     assert "pip install 'stablerule[report]'" in fails(*words, "-o", tmp_path / "p.html")
     assert os.listdir(tmp_path) == []
@@ -232,8 +232,8 @@ def test_without_scikit_learn(model: Path, queries: Path, monkeypatch: pytest.Mo
     [
         (b"a\tb\n", r"bad.tsv, line 1: found 'a\\tb'. Expected head, relation and tail"),
         (b"a\tr\t?\n?\tr\t?\n", "bad.tsv, line 2: found"),
-        (b"a\tr\t\xff\n", "bad.tsv, line 1: it is not UTF-8"),
-        (b"", "bad.tsv: there is no query in it"),
+        (b"a\tr\t\xff\n", "bad.tsv, line 1: not UTF-8"),
+        (b"", "bad.tsv: no queries"),
     ],
 )
 def test_bad_queries_are_named_by_file_and_line(model: Path, tmp_path: Path, text: bytes, message: str) -> None:
@@ -246,14 +246,17 @@ def test_one_query_and_queries_about_nothing(model: Path, tmp_path: Path) -> Non
     one = written(tmp_path / "one.tsv", rows_of("test")[:1])
     result = run("shift", model, "--queries", one)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("outside: 1 queries beside the ")
-    assert "Expected MRR: can't be told (1 of these queries have a candidate, and it takes 10" in result.stdout
+    assert result.stdout.startswith("outside: 1 queries compared with ")
+    assert (
+        "Expected MRR: cannot be estimated (only 1 of these queries have a candidate; at least 10 are needed"
+        in result.stdout
+    )
     nothing = written(tmp_path / "nothing.tsv", [("[red]x", "[bold]y", "?")] * 12)
     result = run("shift", model, "--queries", nothing, "-o", tmp_path / "p.html", "--fail-if", "relation_mix>0.5")
     assert result.exit_code == 1, result.output
-    assert "Out of reach: 100.0% (unseen entity 0, unseen relation 12, nothing fires 0)" in result.stdout
+    assert "Out of reach: 100.0% (unseen entity 0, unseen relation 12, no rule fires 0)" in result.stdout
     assert "[bold]y" in result.stdout
-    assert "relation_mix>0.5 holds: it is not to be told." in result.stderr
+    assert "--fail-if relation_mix>0.5: relation_mix has no value." in result.stderr
     assert "[bold]y" in (tmp_path / "p.html").read_text()
 
 
@@ -262,21 +265,21 @@ def test_other_data_and_data_without_questions(model: Path, data: Path, queries:
     folder.mkdir()
     (folder / "train.tsv").write_bytes((data / "train.tsv").read_bytes())
     message = fails("shift", model, "--queries", queries, "--graph", folder)
-    assert message == "Dataset 'bare' has no facts in test or valid to compare with."
+    assert message == "Dataset 'bare' has no test or valid facts to compare with."
     (folder / "valid.tsv").write_bytes((data / "valid.tsv").read_bytes())
     result = run("shift", model, "--queries", queries, "--graph", folder, "--json", "-")
     assert json.loads(result.stdout)["about"]["reference"] == "valid"
-    assert "has no facts in test to compare with" in fails(
+    assert "has no test facts to compare with" in fails(
         "shift", model, "--queries", queries, "--graph", folder, "--reference", "test"
     )
     other = tmp_path / "other"
     write_dataset(newsroom(people=120, seed=5).dataset, other)
     result = run("shift", model, "--queries", queries, "--graph", other)
     assert result.exit_code == 0, result.output
-    assert "which is not the train of 'other'" in result.stderr
+    assert "now answers from the training facts of 'other'" in result.stderr
 
 
 def test_files_that_are_not_there(model: Path, queries: Path, data: Path, tmp_path: Path) -> None:
     assert "no such folder" in fails("shift", tmp_path / "nowhere", "--queries", queries)
     assert "no such file" in fails("shift", model, "--queries", tmp_path / "nowhere.tsv")
-    assert "not the folder of a model" in fails("shift", data, "--queries", queries)
+    assert "not a model: the folder has no model.json" in fails("shift", data, "--queries", queries)

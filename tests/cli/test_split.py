@@ -36,8 +36,8 @@ def test_inductive_parts_are_shown_and_written(tmp_path: Path) -> None:
     assert f"Lost: {lost['facts']:,} of 13,435 facts" in lines
     most = next(iter(lost["relations"]))
     assert f"{lost['facts']:,} crossing parts: {most} {lost['relations'][most]:,}, " in result.stdout
-    assert "in parts at random" in result.stdout
-    assert result.stderr == f"Written to {tmp_path / 'out'}\n"
+    assert "(random parts: " in result.stdout
+    assert result.stderr == f"Saved to {tmp_path / 'out'}\n"
 
 
 def test_random_is_one_dataset(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_by_time_with_shares_and_with_cuts(tmp_path: Path, timed: Path) -> None:
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("events, time\n")
     assert "Lost: 1 of 21 facts\n  1 repeated: r 1\n" in result.stdout
-    assert "2 of the 2 facts of test have an entity (2 in all)" in result.stdout
+    assert "2 of the 2 test facts have an entity or a relation that is not in train (2 entities" in result.stdout
     result = run("split", timed, "-o", tmp_path / "cuts", "--kind", "time", "--cuts", "1995, 2000")
     assert result.exit_code == 0, result.output
     assert [len(part) for part in read_dataset(tmp_path / "cuts").splits.values()] == [5, 5, 10]
@@ -117,7 +117,7 @@ def test_an_existing_folder_is_refused_before_the_work(tmp_path: Path, monkeypat
         raise AssertionError("too late")
 
     monkeypatch.setitem(KINDS, "random", worked)
-    assert "already exists. Choose another place, or pass overwrite=True (--overwrite)" in fails(*words)
+    assert "already exists. Choose another folder, or replace it with overwrite=True (--overwrite)" in fails(*words)
     (tmp_path / "out" / "thesis.docx").write_text("years of work")
     assert "not replaced: 'thesis.docx'" in fails(*words, "--overwrite")
     assert "does not exist. Make it first" in fails(
@@ -133,18 +133,18 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, timed: Path) -> None:
         (("--kind", "magic"), "--kind must be one of random, inductive, time, test-side, train-side, got 'magic'"),
         (("--kind", "random", "--shares", "0.8,0.3,0.1"), "--shares must be three shares for train, valid and test"),
         (("--kind", "random", "--shares", "most"), "--shares must be three numbers such as 0.8,0.1,0.1, got 'most'"),
-        (("--kind", "random", "--seed", "-1"), "--seed must be a whole number from 0 on, got -1"),
-        (("--kind", "random", "--context", "0.5"), "--context is for --kind inductive, not for random"),
-        (("--kind", "inductive", "--cuts", "1,2"), "--cuts is for --kind time, not for inductive"),
-        (("--kind", "inductive", "--regions", "0"), "--regions must be a whole number from 1 on, got 0"),
+        (("--kind", "random", "--seed", "-1"), "--seed must be a whole number of at least 0, got -1"),
+        (("--kind", "random", "--context", "0.5"), "--context works only with --kind inductive, got random"),
+        (("--kind", "inductive", "--cuts", "1,2"), "--cuts works only with --kind time, got inductive"),
+        (("--kind", "inductive", "--regions", "0"), "--regions must be a whole number of at least 1, got 0"),
         (("--kind", "inductive", "--context", "1"), "--context must be above 0 and below 1"),
         (
             ("--kind", "random", "--to", "nt"),
-            "A split can't be written as '.nt': formats are .tsv, .txt, .csv, .parquet",
+            "A split can't be written as '.nt'. Formats are .tsv, .txt, .csv, .parquet",
         ),
     ):
         assert problem in message(*words)
-    assert "--seed is for --kind random, inductive, test-side, train-side, not for time" in message(
+    assert "--seed works only with --kind random, inductive, test-side, train-side, got time" in message(
         "--kind", "time", "--seed", "1", data=timed
     )
     assert "--cuts must be whole numbers" in message("--kind", "time", "--cuts", "a,b", data=timed)
@@ -159,11 +159,11 @@ def test_a_train_side_split_is_learned_from(tmp_path: Path) -> None:
     run("split", "geography", "-o", str(folder), "--kind", "train-side", "--groups", "by_degree", "--bias", "0.9")
     assert (folder / "examples.tsv").is_file()
     found = run("learn", str(folder), "-o", str(tmp_path / "model"), "--method", "tabular", "--examples", str(folder))
-    assert "facts are examples" in found.stderr
+    assert "facts are used as examples" in found.stderr
     failed = fails(
         "learn", "geography", "-o", str(tmp_path / "other"), "--method", "tabular", "--examples", str(tmp_path)
     )
-    assert "no examples in it" in failed
+    assert "no examples; only a train-side split" in failed
     assert not (tmp_path / "other").exists()
 
 
@@ -172,7 +172,7 @@ def test_sides_need_groups_and_a_bias(tmp_path: Path) -> None:
     assert "--kind test-side needs --groups" in fails("split", "geography", "-o", place, "--kind", "test-side")
     asked = ("split", "geography", "-o", place, "--kind", "train-side", "--groups", "by_degree")
     assert "--kind train-side needs --bias" in fails(*asked)
-    assert "--bias is for --kind train-side" in fails(
+    assert "--bias works only with --kind train-side, got random" in fails(
         "split", "geography", "-o", place, "--kind", "random", "--bias", "0.5"
     )
     assert "--bias must be" in fails(*asked, "--bias", "2")

@@ -240,7 +240,7 @@ def test_a_plan_comes_first(method: str) -> None:
 
 def test_unfitted_models_say_so() -> None:
     for method in METHODS.keys() - APART:
-        with pytest.raises(InputError, match="has not learned anything yet"):
+        with pytest.raises(InputError, match=r"is not fitted. Call fit\(graph\) first."):
             learner(method).score([("a", "r", "b")])
 
 

@@ -243,8 +243,8 @@ class Wrong:
         ({"graph": "valid"}, OptionError, r"'graph' must be one of train, train\+valid, got 'valid'"),
         ({"groups": ["a"]}, InputError, "a name for each of the 4 facts of the split, got 1"),
         ({"groups": "abcd"}, InputError, "'groups' must have a name for each"),
-        ({"groups": ["a", "b", 3, "c"]}, InputError, "'groups' must hold names, got 3 for fact 2"),
-        ({"groups": ["a", "b", "c", "c"]}, InputError, "facts 0 and 2 of the split are the same.*'a' and 'c'"),
+        ({"groups": ["a", "b", 3, "c"]}, InputError, "'groups' must be names, got 3 for fact 2"),
+        ({"groups": ["a", "b", "c", "c"]}, InputError, "facts 0 and 2 of the split are equal.*'a' and 'c'"),
         ({"seed": -1}, OptionError, "'seed' must be a whole number of at least 0, got -1"),
         ({"seed": None}, OptionError, "'seed'"),
         ({"resamples": 1}, OptionError, "'resamples' must be a whole number of at least 2, got 1"),
@@ -263,7 +263,7 @@ def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], kind: type[Ex
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (DATASET.graph, "got a Graph, which has no facts to ask about.*Pass the dataset that it is of"),
+        (DATASET.graph, "got a Graph, which has no test facts. Pass its dataset"),
         ("geography", r"got 'geography'. Pass load\(name\).*or read_dataset\(path\)"),
         (None, "must be a Dataset, got None"),
     ],

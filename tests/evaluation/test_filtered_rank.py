@@ -73,7 +73,7 @@ def test_large_whole_numbers_do_not_become_equal() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (([0.1, math.nan], 0, []), "holds NaN, for entity 1"),
+        (([0.1, math.nan], 0, []), "has NaN for entity 1"),
         (([0.1, 0.2], 2, []), r"must be entities in 0..1, got \[2\]"),
         (([0.1, 0.2], 0, [-1]), r"must be entities in 0..1, got \[-1, 0\]"),
         (([0.1, 0.2], 0, [0.5]), "must be entities in 0..1"),

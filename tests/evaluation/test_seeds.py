@@ -76,7 +76,7 @@ def test_json() -> None:
 
 
 def test_what_can_not_be_brought_together() -> None:
-    with pytest.raises(InputError, match="There is no run"):
+    with pytest.raises(InputError, match="Argument 'runs' is empty"):
         over_seeds([])
     with pytest.raises(InputError, match="different groups: g0, g1 and g0, g1, g2. Evaluate all seeds on the same"):
         over_seeds([run_of([0.1, 0.2]), run_of([0.1, 0.2, 0.3])])

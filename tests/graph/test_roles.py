@@ -35,13 +35,13 @@ def test_a_name_of_a_section_a_package_and_a_language_is_found() -> None:
     dataset = packages(("python", "section", "utils"), ("package7", "depends", "python"))
     ((count, example),) = findings(dataset)
     assert count == 1
-    assert example.startswith("python is head of section like 120 others, ")
-    assert "tail of language like 5 others" in example
-    assert "tail of section like 4 others" in example
+    assert example.startswith("python is head of section (with 120 others), ")
+    assert "tail of language (with 5 others)" in example
+    assert "tail of section (with 4 others)" in example
 
 
 def test_values_of_one_kind_and_roles_of_one_kind_are_no_finding() -> None:
-    assert findings(packages())[0][1].startswith("python is tail of language like 5 others, tail of section")
+    assert findings(packages())[0][1].startswith("python is tail of language (with 5 others), tail of section")
     apart = [(h, r, "py" if (r, t) == ("section", "python") else t) for h, r, t in packages().frame("train").rows()]
     assert findings(Dataset.from_names("apart", train=apart)) == []
     people = [(f"p{i}", relation, f"p{(i * 7 + 1) % 50}") for i in range(50) for relation in ("knows", "likes")]

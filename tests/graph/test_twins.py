@@ -79,7 +79,7 @@ def test_a_split_that_puts_what_is_told_into_test() -> None:
     train, test = placed(in_train=5)
     finding = found(train, test)["inverse_twins"]
     assert (finding.severity, finding.count) == ("serious", 10)
-    assert "one and one_inv: 15 facts both ways round" in finding.example
+    assert "one and one_inv: 15 facts in both directions" in finding.example
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_unknown_names_say_the_closest() -> None:
 
 def test_unknown_names_with_none_close_say_which_there_are() -> None:
     words = Dataset.from_names("g", train=[(f"a{i}", f"r{i:02}", "b") for i in range(12)]).vocabulary
-    with pytest.raises(UnknownEntity, match=r"Some are 'a0', 'a1', 'a10'. Python lists all: list\(dataset.vocab"):
+    with pytest.raises(UnknownEntity, match=r"Some are 'a0', 'a1', 'a10'. For all, in Python: list\(dataset.vocab"):
         words.entity_id("Honolulu")
     with pytest.raises(UnknownRelation, match="among 12 relations. They are: 'r00', .*, 'r09' and 2 others."):
         words.relation_id("born_in")
@@ -80,9 +80,9 @@ def test_unknown_names_with_none_close_say_which_there_are() -> None:
 @pytest.mark.parametrize("name", [5, None, b"a"])
 def test_names_are_text(name: Any) -> None:
     words = Dataset.from_names("g", train=[("a", "r", "b")]).vocabulary
-    with pytest.raises(InputError, match=f"The name of an entity must be text, got {name!r}"):
+    with pytest.raises(InputError, match=f"The name of an entity must be a string, got {name!r}"):
         words.entity_id(name)
-    with pytest.raises(InputError, match=f"The name of a relation must be text, got {name!r}"):
+    with pytest.raises(InputError, match=f"The name of a relation must be a string, got {name!r}"):
         words.relation_id(name)
 
 

@@ -92,11 +92,11 @@ def test_what_was_put_there_during_the_work_stays(tmp_path: Path) -> None:
 def test_a_plain_file_is_never_replaced(tmp_path: Path, overwrite: bool) -> None:
     (tmp_path / "model").write_text("a file")
     with (
-        pytest.raises(WriteError, match="there is a file of that name"),
+        pytest.raises(WriteError, match="is a file, not a folder"),
         write_folder_beside(tmp_path / "model", overwrite=overwrite),
     ):
         pass
-    with pytest.raises(WriteError, match="there is a file of that name"):
+    with pytest.raises(WriteError, match="is a file, not a folder"):
         write_dataset(TOWNS, tmp_path / "model", overwrite=overwrite)
     assert (tmp_path / "model").read_text() == "a file"
 

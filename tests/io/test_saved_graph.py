@@ -102,7 +102,7 @@ def test_a_fact_that_stands_in_one_order_only_is_found() -> None:
     less = Dataset.from_names("g", train=[("e0", "r0", "e1"), ("e1", "r0", "e0")]).graph
     assert find_unsound_array(one.arrays, other.n_entities, other.n_relations) is None
     mixed = {**more.arrays, "fact_tails": less.arrays["fact_tails"]}
-    assert find_unsound_array(mixed, 2, 1) == ("edge_relations", "must hold each fact and its inverse")
+    assert find_unsound_array(mixed, 2, 1) == ("edge_relations", "must have each fact and its inverse")
 
 
 @given(data=st.data())
@@ -162,7 +162,7 @@ def test_arrays_of_another_length_or_type_are_refused(
     folder: Path, name: str, change: Callable[[Any], np.ndarray[Any, Any]]
 ) -> None:
     np.save(folder / f"{name}.npy", change(np.load(folder / f"{name}.npy")))
-    with pytest.raises(ReadError, match=rf"{name}.npy: damaged \(no array of"):
+    with pytest.raises(ReadError, match=rf"{name}.npy: damaged \(not an array of"):
         open_graph(with_right_checksums(folder))
 
 
@@ -173,7 +173,7 @@ def test_arrays_of_another_length_or_type_are_refused(
         (["a", "a"], r"entities.arrow: damaged \(its names must be sorted"),
         (["a", None], r"entities.arrow: damaged \(its names must be sorted"),
         ([1, 2], r"entities.arrow: damaged \(its names must be sorted"),
-        (["a", "b"], r"graph.json: damaged \(field 'arrays' and the names do not fit together"),
+        (["a", "b"], r"graph.json: damaged \(field 'arrays' does not match the names"),
     ],
 )
 def test_other_names_are_refused(folder: Path, names: list[Any], said: str) -> None:
@@ -193,15 +193,15 @@ def test_what_is_no_regular_file_is_not_opened(folder: Path, name: str, tmp_path
     """A FIFO would be waited for until somebody writes to it."""
     (folder / name).rename(tmp_path / "elsewhere")
     (folder / name).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ReadError, match=rf"{name}: is a link, and only regular files are read"):
+    with pytest.raises(ReadError, match=rf"{name}: is a link, but only regular files are read"):
         open_graph(folder)
     (folder / name).unlink()
     os.mkfifo(folder / name)
-    with pytest.raises(ReadError, match=rf"{name}: is no regular file"):
+    with pytest.raises(ReadError, match=rf"{name}: is not a regular file"):
         open_graph(folder)
     (folder / name).unlink()
     (folder / name).mkdir()
-    with pytest.raises(ReadError, match=rf"{name}: is no regular file"):
+    with pytest.raises(ReadError, match=rf"{name}: is not a regular file"):
         open_graph(folder)
 
 

@@ -89,10 +89,10 @@ def test_links_that_lead_to_no_file(tmp_path: Path) -> None:
     (tmp_path / "far").symlink_to("no/such/folder")
     (tmp_path / "round").symlink_to("round")
     for name, problem in (
-        ("to a folder", "there is a folder of that name"),
+        ("to a folder", "it is a folder. Choose another name"),
         ("far", "no/such' does not exist. Make it first"),
         ("round", "can't be written"),
-        ("folder/.", "there is a folder of that name"),
+        ("folder/.", "it is a folder. Choose another name"),
     ):
         with pytest.raises(WriteError, match=problem):
             write(tmp_path / name, "x")
@@ -112,6 +112,6 @@ def test_rights_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     after = path.stat()
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
     monkeypatch.setattr("stablerule.io.atomic.os.access", lambda *_: False)  # root may write everything
-    with pytest.raises(WriteError, match="protected against writing"):
+    with pytest.raises(WriteError, match="the file is read-only"):
         write(path, "newer")
     assert path.read_text() == "new"

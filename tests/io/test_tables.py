@@ -124,7 +124,7 @@ def test_comment_none_reads_hashtags_and_otherwise_they_are_said_aloud(
     with caplog.at_level(logging.WARNING, "stablerule"):
         dataset = read_dataset(path)
     assert rows(dataset) == [PARIS]
-    assert "1 lines begin with '#' and look like triples" in dataset.notes[0]
+    assert "skipped 1 lines that start with '#' as comments" in dataset.notes[0]
     assert dataset.notes[0] in caplog.text
 
 
@@ -194,7 +194,7 @@ def test_times_are_numbers_or_iso_dates(tmp_path: Path, times: tuple[str, str], 
 @pytest.mark.parametrize(
     ("times", "line", "problem"),
     [
-        (("1999", "2000-01-01", "2000-01-02"), 3, "of one kind throughout, found '2000-01-01' after '1999' in line 2"),
+        (("1999", "2000-01-01", "2000-01-02"), 3, "of one kind, found '2000-01-01' after '1999' in line 2"),
         (("2000-01-01", "2000-01-02", "1999"), 4, "found '1999' after '2000-01-01' in line 2"),
         (("1999", "soon", "2000-01-01"), 3, "ISO date .* found 'soon'"),
     ],
@@ -227,7 +227,7 @@ def test_a_relation_like_an_inverse_is_named_with_its_line(tmp_path: Path) -> No
         ("bytes.tsv", b"a\tr\tb\nc\tr\t\xff\xfe\n", 2, "byte 0xff at position 4 is not UTF-8"),
         ("mac.tsv", "a\tr\tb\rc\tr\td\n", 1, "carriage return"),
         ("first line.tsv", "only one\n", 1, "expected 3 columns .* found 1"),
-        ("wide.tsv", "a\tb\tc\td\n", 1, "Say which to read with columns="),
+        ("wide.tsv", "a\tb\tc\td\n", 1, "Choose the columns by name or number with columns="),
         ("really commas.tsv", "a,r,b\n", 1, "pass separator=','"),
         ("really tabs.csv", "a\tr\tb\n", 1, r"pass separator='\\t'"),
         ("open quote.csv", 'a,r,b\n"c,r,d\n', 2, "not valid CSV"),
@@ -250,7 +250,7 @@ def test_bad_lines_are_named(tmp_path: Path, name: str, text: str | bytes, line:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n", "head\trelation\ttail\n", "head\trelation\ttail"])
 def test_a_file_without_facts_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ReadError, match="no triples in it"):
+    with pytest.raises(ReadError, match="no triples"):
         read_dataset(write(tmp_path, "empty.tsv", text))
 
 
@@ -260,7 +260,7 @@ def test_truncated_and_foreign_compressed_files_are_refused(tmp_path: Path, suff
     whole = compress(text, suffix)
     for name, data in (("cut", whole[: len(whole) // 2]), ("foreign", b"Paris\tin\tFrance\n")):
         path = write(tmp_path, f"{name}.tsv{suffix}", data)
-        with pytest.raises(ReadError, match=rf"{name}.*(damaged or ends too early|can't be read)"):
+        with pytest.raises(ReadError, match=rf"{name}.*(damaged or truncated|can't be read)"):
             read_dataset(path)
 
 
@@ -273,9 +273,9 @@ def test_missing_things(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match=r"no column 'wat' in the header .* Closest: 'what'"):
         read_dataset(path, columns=("who", "wat", "whom"))
     twice = write(tmp_path, "twice.csv", "who,what,whom,who\na,r,b,c\n")
-    with pytest.raises(ReadError, match=r"line 1: two columns are called 'who'. .* by number"):
+    with pytest.raises(ReadError, match=r"line 1: two columns are named 'who'. Choose by number"):
         read_dataset(twice, columns=("who", "what", "whom"))
-    with pytest.raises(ReadError, match="column 5 was asked for, but there are 3 columns"):
+    with pytest.raises(ReadError, match="no column 5: there are 3 columns"):
         read_dataset(path, columns=(0, 1, 5))
 
 
@@ -291,14 +291,14 @@ def test_missing_things(tmp_path: Path) -> None:
         ({"separator": "::"}, "'separator' must be one character"),
         ({"separator": "\n"}, "'separator' must be one character"),
         ({"separator": 5}, "'separator' must be one character, got 5"),
-        ({"separator": "#"}, r"separator='#' \(--separator '#'\) is also how a comment begins.*comment=None"),
-        ({"separator": "/", "comment": "//"}, "is also how a comment begins"),
+        ({"separator": "#"}, r"separator='#' \(--separator '#'\) is also the start of a comment.*comment=None"),
+        ({"separator": "/", "comment": "//"}, "is also the start of a comment"),
         ({"comment": ""}, "'comment'"),
         ({"comment": 5}, "'comment'"),
         ({"columns": 5}, "'columns' must name or number"),
         ({"columns": (0, 1, 2, 3, 4, 5, 6)}, "'columns' must name or number"),
         ({"columns": (0.0, 1.0, 2.0)}, "names or numbers"),
-        ({"columns": ("s", "p", "o"), "header": False}, r"names columns, and header=False \(--no-header\) says"),
+        ({"columns": ("s", "p", "o"), "header": False}, r"has column names, but header=False \(--no-header\)"),
         ({"header": "yes"}, "'header' must be True, False or None"),
         ({"encoding": None}, "'encoding' must be a known encoding, got None"),
         ({"encoding": "undefined"}, "'encoding' must be a known encoding"),

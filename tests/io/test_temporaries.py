@@ -171,7 +171,7 @@ def test_long_work_on_an_output_is_claimed(tmp_path: Path) -> None:
 
     with claim_output(path):
         assert in_a_child(claim) == 2
-        with pytest.raises(WriteError, match="model: another process is at work on it"):
+        with pytest.raises(WriteError, match="model: another process is writing it"):
             claim()
     assert os.listdir(tmp_path) == []
 

@@ -95,7 +95,7 @@ def test_a_large_cell_is_read_and_a_quotation_without_end_is_told(
     assert csv.field_size_limit() == limit
     monkeypatch.setattr(io_text, "LONGEST_QUOTATION", 100)
     (tmp_path / "open.csv").write_text('a,r,b\n"c,r,d\n' + "e,r,f\n" * 1000 + '"')
-    with pytest.raises(ReadError, match="a quotation begins here that does not end") as caught:
+    with pytest.raises(ReadError, match="an opening quote here is never closed") as caught:
         read_dataset(tmp_path / "open.csv")
     assert caught.value.line == 2
 
@@ -104,8 +104,8 @@ def test_a_large_cell_is_read_and_a_quotation_without_end_is_told(
     ("text", "problem"),
     [
         ('"a"b,r,c\n', "expected ',' after a closing quote, found 'b'"),
-        ('"a",r,"b\n', "a quotation begins here that does not end"),
-        ('"a",r\rs,b\n', "a carriage return inside of a line"),
+        ('"a",r,"b\n', "an opening quote here is never closed"),
+        ('"a",r\rs,b\n', "a carriage return inside a line"),
     ],
 )
 def test_what_is_no_csv(tmp_path: Path, text: str, problem: str) -> None:

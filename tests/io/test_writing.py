@@ -84,10 +84,10 @@ def test_columns_are_written_in_order_and_pandas_frames_too(tmp_path: Path) -> N
     ("source", "error", "problem"),
     [
         (read_dataset(FACTS), InputError, r"got a Dataset. Write it with write_dataset\(dataset, folder\)"),
-        (FACTS, InputError, "A polars or pandas frame was expected, got list"),
+        (FACTS, InputError, "Expected a polars or pandas frame, got list"),
         (frame_of(("a", "r", None)), ReadError, r"frame to write: expected a tail, found nothing \(row 0\)"),  # type: ignore[arg-type]
         (frame_of(*FACTS).with_columns(remark=pl.lit("x")), InputError, r"\(head, relation, tail, remark\).* Drop"),
-        (frame_of(*FACTS).head(0), ReadError, "no triples in it"),
+        (frame_of(*FACTS).head(0), ReadError, "no triples"),
     ],
 )
 def test_what_is_no_frame_of_triples(tmp_path: Path, source: Any, error: type[Exception], problem: str) -> None:
@@ -100,9 +100,9 @@ def test_what_is_no_frame_of_triples(tmp_path: Path, source: Any, error: type[Ex
 @pytest.mark.parametrize("column", ["weight", "time"])
 def test_rdf_does_not_lose_weight_or_time_in_silence(tmp_path: Path, suffix: str, column: str) -> None:
     frame = frame_of(("x:a", "x:r", "x:b")).with_columns(pl.lit(1).alias(column))
-    with pytest.raises(WriteError, match=rf"{column} of 1 facts would be lost.* Write .tsv, .csv or .parquet"):
+    with pytest.raises(WriteError, match=rf"would lose the {column} of 1 facts.* Write .tsv, .csv or .parquet"):
         write_triples(frame, tmp_path / f"facts{suffix}")
-    with pytest.raises(WriteError, match=rf"train{suffix}: {column} of 1 facts would be lost"):
+    with pytest.raises(WriteError, match=rf"train{suffix}: {suffix} would lose the {column} of 1 facts"):
         write_dataset(read_dataset(frame), tmp_path / "out", suffix=suffix)
     assert list(tmp_path.iterdir()) == []
 
@@ -112,7 +112,7 @@ def test_rdf_keeps_the_source_in_quads_only(tmp_path: Path) -> None:
     write_triples(frame, tmp_path / "facts.nq")
     assert back(tmp_path / "facts.nq") == frame.rows()
     for suffix in (".nt", ".ttl"):
-        with pytest.raises(WriteError, match="source of 1 facts would be lost.* Write .nq"):
+        with pytest.raises(WriteError, match="would lose the source of 1 facts.* Write .nq"):
             write_triples(frame, tmp_path / f"facts{suffix}")
         write_triples(frame.with_columns(source=pl.lit("default")), tmp_path / f"facts{suffix}")
 

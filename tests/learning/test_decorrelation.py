@@ -501,9 +501,9 @@ def test_where_nothing_depends_the_weights_are_equal(dtype: torch.dtype) -> None
         ({"weight_rate": 0.0}, "'weight_rate' must be above 0"),
         ({"weight_rate": math.nan}, "'weight_rate' must be above 0"),
         ({"weight_penalty": -0.1}, "'weight_penalty' must be 0 or more"),
-        ({"share_floor": 1.5}, r"'share_floor' must lie in 0\.\.1, got 1.5"),
-        ({"share_floor": -0.1}, r"'share_floor' must lie in 0\.\.1"),
-        ({"share_floor": math.nan}, r"'share_floor' must lie in 0\.\.1"),
+        ({"share_floor": 1.5}, r"'share_floor' must be between 0 and 1, got 1.5"),
+        ({"share_floor": -0.1}, r"'share_floor' must be between 0 and 1"),
+        ({"share_floor": math.nan}, r"'share_floor' must be between 0 and 1"),
         ({"features": "wavelets"}, "'features' must be 'moments' or 'rff', got 'wavelets'"),
         ({"features": "rff", "literal": True}, "features='moments' only"),
     ],
@@ -528,13 +528,13 @@ def test_bad_batches_say_what_is_wrong() -> None:
         table.update(ids, Z[:2], ones)
     with pytest.raises(InputError, match="counts must be above 0"):
         table.update(ids, Z, torch.tensor([1.0, 0.0, 2.0]))
-    with pytest.raises(InputError, match=r"must lie in 0\.\.9, got 1\.\.10"):
+    with pytest.raises(InputError, match=r"must be in 0\.\.9, got 1\.\.10"):
         table.update(torch.tensor([1, 2, 10]), Z, ones)
     with pytest.raises(InputError, match="must differ"):
         table.update(torch.tensor([1, 2, 1]), Z, ones)
     with pytest.raises(InputError, match=r"must be int64 \(3,\)"):
         table.update(ones, Z, ones)
-    with pytest.raises(OptionError, match="share must lie above 0"):
+    with pytest.raises(OptionError, match="share must be above 0"):
         draw_random_weights(ones, 0.0, generator())
     with pytest.raises(OptionError, match="larger for so few bodies"):
         draw_random_weights(ones, 0.1, generator())

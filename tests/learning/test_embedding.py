@@ -275,7 +275,7 @@ def test_checkpoints_of_other_runs_and_damaged_ones_are_refused(tmp_path: Path) 
     for field, value in (("step", 10**6), ("epoch", -1), ("epoch", "x")):
         changed = said | {"progress": said["progress"] | {field: value}}
         (folder.folder / PROGRESS).write_text(json.dumps(changed))
-        with pytest.raises(ReadError, match=r"Begin again without --resume\."):
+        with pytest.raises(ReadError, match=r"Start again without --resume\."):
             train_embedding(GRAPH, GRAPH, SIZES, checkpoint=folder)
     (folder.folder / PROGRESS).write_text(json.dumps(said))
     (folder.folder / STATE).write_bytes((folder.folder / STATE).read_bytes()[:-1] + b"x")

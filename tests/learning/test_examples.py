@@ -160,7 +160,7 @@ def test_a_checkpoint_of_other_examples_is_refused(tmp_path: Path, monkeypatch: 
         with pytest.raises(Killed):
             StableRule(**SMALL).fit(GRAPH, examples=some, checkpoint=folder)
     for wrong in (others, None):
-        with pytest.raises(ReadError, match="of another run: examples"):
+        with pytest.raises(ReadError, match="from another run: examples"):
             StableRule(**SMALL).fit(GRAPH, examples=wrong, checkpoint=folder, resume=True)
     again = some.take(np.arange(len(some))[::-1])
     assert StableRule(**SMALL).fit(GRAPH, examples=again, checkpoint=folder, resume=True).rules == expected

@@ -71,10 +71,10 @@ def test_what_can_not_be_taken(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="no such file"):
         GivenRules(file=str(tmp_path / "none.txt")).fit(DATASET.graph)
     foreign = written(tmp_path, "born_in(X, Y) <- city_in(X, Y)\n", "foreign.txt")
-    with pytest.raises(InputError, match="none of its 1 rules concludes a relation of 'world', such as 'city_in'"):
+    with pytest.raises(InputError, match="none of its 1 rules is for a relation of 'world', such as 'city_in'"):
         GivenRules(file=foreign).fit(DATASET.graph)
     bare = written(tmp_path, "in_continent(X, 'Asia') <- city_in(X, 'Japan')\n", "bare.txt")
-    with pytest.raises(InputError, match="must come with a confidence, and this one does not: in_continent"):
+    with pytest.raises(InputError, match="need a confidence, which this one lacks: in_continent"):
         GivenRules(file=bare).fit(DATASET.graph)
 
 

@@ -223,15 +223,15 @@ def test_an_empty_batch_has_an_empty_answer(length: int) -> None:
 
 def test_bad_bodies_and_options_say_what_is_wrong() -> None:
     network = make()
-    with pytest.raises(InputError, match=r"must lie in 0\.\.5, got 0\.\.6"):
+    with pytest.raises(InputError, match=r"must be in 0\.\.5, got 0\.\.6"):
         network(torch.tensor([[0, 6]]))
-    with pytest.raises(InputError, match=r"must lie in 0\.\.5"):
+    with pytest.raises(InputError, match=r"must be in 0\.\.5"):
         network(torch.tensor([[0, -1]]))
     with pytest.raises(InputError, match=r"integers \(U, L\), got torch.float32"):
         network(torch.zeros(2, 2))
     with pytest.raises(InputError, match=r"integers \(U, L\)"):
         network(torch.zeros(2, 0, dtype=torch.int64))
-    with pytest.raises(InputError, match="only at its end"):
+    with pytest.raises(InputError, match="may only pad the end"):
         network.forward_mixed(torch.tensor([[0, 1], [-1, 1]]))
     with pytest.raises(OptionError, match="selector must be"):
         RuleNetwork(R, D, selector=cast("Selector", "best"), generator=generator())

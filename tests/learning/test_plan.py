@@ -9,7 +9,7 @@ import pytest
 
 from stablerule import Dataset, Graph, Tabular, load
 from stablerule.learning.options import Mining
-from stablerule.learning.plan import EDGES_A_SECOND, _foretell_trait_pairs, expect_clock_seconds, plan_counting
+from stablerule.learning.plan import EDGES_A_SECOND, _estimate_trait_pairs, expect_clock_seconds, plan_counting
 
 STAGES = ("walking", "measuring", "constants", "choosing", "calibrating")
 
@@ -42,7 +42,7 @@ def test_traits_are_counted_for_each_relation_of_an_entity(graph: Graph) -> None
     for entity in range(graph.n_entities):
         roles = {r for r in range(2 * graph.n_relations) if len(graph.tails(entity, r))}
         expected += int(graph.degrees[entity]) * len(roles)
-    assert _foretell_trait_pairs(graph) == expected
+    assert _estimate_trait_pairs(graph) == expected
 
 
 def test_a_graph_without_anything_to_find_has_a_plan() -> None:

@@ -65,7 +65,7 @@ def test_rules_have_the_numbers_of_all_facts(tmp_path: Path) -> None:
     learned = model.learned_
     assert learned.held_out == pytest.approx(graph.n_facts / 10, abs=1)
     assert learned.choice is not None
-    assert learned.choice.chosen_on == f"{learned.held_out:,} facts that were held out"
+    assert learned.choice.chosen_on == f"{learned.held_out:,} held-out facts"
     assert learned.choice.tried
     chains = [one for one in model.rules.filter(kind="chains") if len(one.rule.body) <= 2]
     assert len(chains) > 20
@@ -73,7 +73,7 @@ def test_rules_have_the_numbers_of_all_facts(tmp_path: Path) -> None:
     constants = model.rules.filter(kind="constants")
     assert constants == find_constant_rules(graph)
     assert model.dataset.graph is graph
-    assert "this is another" not in str(model.calibration_for(graph))
+    assert "applies only to the graph that the model was trained on" not in str(model.calibration_for(graph))
     model.save(tmp_path / "m")
     assert load_model(tmp_path / "m").learned_.held_out == learned.held_out
     again = Tabular.with_options(FEW).fit(graph)
@@ -116,13 +116,16 @@ def test_the_command_line_says_so(tmp_path: Path) -> None:
     learned = run(*words, "-o", tmp_path / "m")
     assert learned.exit_code == 0, learned.output
     count = refit.count_held_out(WORLD.graph)
-    assert f"{count:,} of {WORLD.graph.n_facts:,} facts are held out to choose and calibrate on" in learned.stderr
-    assert f"chosen on {count:,} facts that were held out" in learned.stderr
+    assert (
+        f"{count:,} of {WORLD.graph.n_facts:,} facts are held out, to choose the aggregation and to calibrate"
+        in learned.stderr
+    )
+    assert f"(best on {count:,} held-out facts)" in learned.stderr
     assert f"measured again on all {WORLD.graph.n_facts:,} facts" in learned.stderr
     old = run(*words, "-o", tmp_path / "old", "--no-refit")
     assert old.exit_code == 0, old.output
     assert "held out" not in old.stderr
-    assert "chosen on training facts, each hidden in turn" in old.stderr
-    assert "--no-refit is for learners of rules that hold facts out; popularity does not" in fails(
+    assert "(best on training facts, each hidden in turn)" in old.stderr
+    assert "--no-refit works only with methods that hold facts out; popularity does not" in fails(
         "learn", tmp_path / "all.tsv", "-o", tmp_path / "p", "--method", "popularity", "--no-refit"
     )

@@ -251,7 +251,7 @@ def test_facts_of_valid_that_chose_nothing_check_it(model: Tabular) -> None:
 def test_without_enough_facts_there_is_none_and_a_reason() -> None:
     graph = Dataset.from_names("few", train=[("a", "r", "b"), ("b", "s", "a"), ("c", "r", "d")]).graph
     learner = Tabular(walks=200).fit(graph)
-    assert "of the facts that were hidden to learn from; it takes 30" in str(learner.learned_.calibration)
+    assert "of the facts hidden for calibration; at least 30 are needed" in str(learner.learned_.calibration)
     assert learner.calibration_for(graph) == learner.learned_.calibration
 
 
@@ -268,7 +268,7 @@ def test_damaged_curves_are_refused() -> None:
         with pytest.raises(ReadError, match="curves"):
             reread(damaged)
     for numbers in ([0, 0, 0], [0, 0, 0, 1], [0, 0, 0, -2]):
-        with pytest.raises(ReadError, match="reads curves that are not there"):
+        with pytest.raises(ReadError, match="uses curves that do not exist"):
             reread(good.to_json() | {"reads": {"r": numbers}})
 
 

@@ -39,10 +39,10 @@ def test_facts_that_choose_are_examples(share: float) -> None:
 def test_few_examples_choose_nothing_but_valid_does() -> None:
     few = GRAPH.triples.take(np.arange(0, 200, 10))
     model = LEARNER.fit(GRAPH, examples=few)
-    assert chosen_on(model) == "nothing: 40 queries are too few, it takes 60"
+    assert chosen_on(model) == "nothing: 40 queries are too few to choose, at least 60 are needed"
     assert model.learned_.examples == 20
     model.fit(GRAPH, DATASET.valid, examples=few)
-    assert chosen_on(model) == "valid"
+    assert chosen_on(model) == "the validation facts"
 
 
 def test_a_fact_that_is_withheld_is_no_rival(monkeypatch: pytest.MonkeyPatch) -> None:

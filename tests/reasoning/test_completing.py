@@ -346,14 +346,14 @@ def test_what_makes_no_sense_is_refused(model: Tabular) -> None:
         assert "'threshold' must be a number of at least 0" in fails(threshold=least)
     assert "'threshold' must be at most 1" in fails(threshold=1.5)
     assert "'min_probability' must be a number between 0 and 1" in fails(min_probability=1.5)
-    assert "needs a calibration, and there is none: none was passed" in fails(min_probability=0.5)
-    assert "there is none: too few. Leave it out, or use" in fails(min_probability=0.5, calibration="too few")
+    assert "needs a calibration: none was passed" in fails(min_probability=0.5)
+    assert "needs a calibration: too few. Leave it out, or use" in fails(min_probability=0.5, calibration="too few")
     assert "'candidates' must be range or all" in fails(candidates="some")
     assert "'domain' must be kind or observed or all" in fails(domain="range")
     assert "'top' must be a whole number" in fails(top="some")
     for share in (0, 1, "much"):
         assert "'missing' must be a share between 0 and 1" in fails(missing=share)
-    assert "Ask for 'sibling_of'" in fails(relations=["~sibling_of"])
+    assert "Pass 'sibling_of'" in fails(relations=["~sibling_of"])
     assert "a list of names" in fails(relations="sibling_of")
     assert "complete() has no argument 'per_relations'. Closest: 'per_relation'" in fails(per_relations=1)
     assert "It has graph, known, relations, top, " in fails(foo=1)
@@ -381,5 +381,5 @@ def test_a_model_completes_and_is_calibrated_only_where_it_learned(dataset: Data
         facts = list(calibrated.complete(graph=graph, relations=["sibling_of"], top=5))
         assert facts
         assert all((fact.probability is not None) == there for fact in facts)
-    with pytest.raises(OptionError, match="holds only on the graph that the model learned from, 'households', and"):
+    with pytest.raises(OptionError, match="applies only to the graph that the model was trained on, 'households'"):
         calibrated.complete(graph=fewer, min_probability=0.1)

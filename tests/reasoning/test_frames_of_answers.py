@@ -66,7 +66,7 @@ def test_notebooks_show_tables_with_escaped_names(model: Tabular) -> None:
     assert "&lt;script&gt;" in shown
     assert "<script>" not in shown
     assert "<td>train</td><td>1</td>" in shown
-    assert "has not learned anything yet" in Tabular()._repr_html_()
+    assert "(not fitted)" in Tabular()._repr_html_()
     for words in ("learned from", "rules", "aggregation", "probabilities"):
         assert f"<td>{words}</td>" in model._repr_html_()
     found = evaluate(model, WORLD, resamples=2)

@@ -541,5 +541,5 @@ def test_the_verbs_of_a_learner(tmp_path: Path) -> None:
     assert model.why_not(head, "grandparent_of", tail) == model.why_not((head, "grandparent_of", tail))
     model.save(tmp_path / "m")
     assert load_model(tmp_path / "m").score([(head, "grandparent_of", tail)]) == [score]
-    with pytest.raises(InputError, match="has not learned anything yet"):
+    with pytest.raises(InputError, match=r"is not fitted. Call fit\(graph\) first."):
         list(Tabular().answer([(head, "grandparent_of")]))

@@ -35,7 +35,7 @@ HOSTILE = [
 
 SHIFTED = ShiftReport(
     verdict="shifted",
-    reasons=["degrees: 0.30, by chance up to 0.10 (shifted from 0.05 beyond chance)"],
+    reasons=["degrees: distance 0.30 (by chance 0.05 on average, up to 0.10)"],
     thresholds=Thresholds(outside=0.25, distance=0.07),
     reach=QueryReach(
         454, 31, 17, 9, 0.0123, {"entities": [("Atlantis", 21), ("Mu", 10)], "relations": [("sinks_in", 17)]}
@@ -46,7 +46,7 @@ SHIFTED = ShiftReport(
         Distance("bodies that fire", 0.1456, 0.0912, 0.1401, 0.0149, 0.07),
     ),
     causes=[
-        ShiftCause("body", "where the body of a <- ~b, c leads somewhere", 0.3742, 1.0000000000000007, 0.07),
+        ShiftCause("body", "a <- ~b, c", 0.3742, 1.0000000000000007, 0.07),
         ShiftCause("degree", "about entities of degree 3 or less", 0.18, 0.61, 0.01),
         ShiftCause("relation", "for neighbour_of", 0.0189, 0.0485, 0.005),
     ],
@@ -58,7 +58,7 @@ SHIFTED = ShiftReport(
         WeakSpot("degree", "degree >100", 61, 0.1344, 0.4499, None),
         WeakSpot("signature", "~speaks <- ~speaks, neighbour_of", 1016, 0.0463, 0.2783, 0.4196),
     ],
-    advice=["Do not act unseen on answers where the model is weak: ~speaks.", "Add facts & learn again."],
+    advice=["Review answers where the model is weak: ~speaks.", "Add facts & learn again."],
     about={
         "reference_queries": 2228,
         "current_queries": 454,
@@ -72,9 +72,9 @@ SHIFTED = ShiftReport(
 REFUSED = replace(
     SHIFTED,
     verdict="outside",
-    reasons=["expected accuracy can't be told: 3 of these queries have a candidate, and it takes 10 to say anything"],
+    reasons=["expected accuracy cannot be estimated: only 3 of these queries have a candidate; at least 10 are needed"],
     expected=ExpectedAccuracy(
-        None, None, None, 0.95, 0.0, 0.7759, "3 of these queries have a candidate, and it takes 10 to say anything"
+        None, None, None, 0.95, 0.0, 0.7759, "only 3 of these queries have a candidate; at least 10 are needed"
     ),
     measured_mrr=None,
     labelled=0,
@@ -89,13 +89,13 @@ NOWHERE = replace(
 SIMILAR = replace(
     SHIFTED,
     verdict="similar",
-    reasons=["no distance is 0.05 beyond chance, and few queries are out of reach"],
+    reasons=["no distance is clearly larger than by chance, and few queries are out of reach"],
     reach=QueryReach(454, 0, 0, 0, 0.0, NOBODY),
     causes=[],
     measured_mrr=None,
     labelled=0,
     weak_spots=[],
-    advice=["Nothing: these queries look like those that the model was judged on."],
+    advice=["Nothing: these queries look like the ones that the model was evaluated on."],
     about={"reference_queries": 2228, "current_queries": 454, "method": "tabular"},
 )
 REPORTS = {"shifted": SHIFTED, "refused": REFUSED, "nowhere": NOWHERE, "similar": SIMILAR}
@@ -149,7 +149,7 @@ def hostile_report(name: str) -> ShiftReport:
         reach=QueryReach(9, 3, 3, 1, 0.0, {"entities": [(name, 3)], "relations": [(name, 3)]}),
         causes=[
             ShiftCause("relation", f"for {name}", 0.1, 0.2, 0.01),
-            ShiftCause("body", f"where the body of {name} <- ~{name} leads somewhere", 0.1, 0.2, 0.01),
+            ShiftCause("body", f"{name} <- ~{name}", 0.1, 0.2, 0.01),
         ],
         weak_spots=[WeakSpot(kind, name, 16, 0.03, 0.2, 0.3) for kind in ("relation", "degree", "signature")],
         advice=[f"advice {name}"],
@@ -198,7 +198,7 @@ def test_every_sentence_of_the_report_is_there(name: str) -> None:
 def test_the_numbers_are_those_of_the_report() -> None:
     page = page_of(SHIFTED)
     expected = page.text("expected")
-    for number in ("0.731", "0.672 to 0.790", "95% interval", "0.776", "0.792", "worth 1,281", "454 of 454"):
+    for number in ("0.731", "0.672 to 0.790", "95% interval", "0.776", "0.792", "sample of 1,281", "454 of 454"):
         assert number in expected
     reach = page.text("reach")
     in_reach, shares = "397 (87.4%)", ("31 (6.8%)", "17 (3.7%)", "9 (2.0%)", "12.6%", "1.2%")
@@ -251,13 +251,13 @@ def test_what_used_answers_is_marked() -> None:
     page = page_of(SHIFTED)
     for section in ("expected", "spots", "reading"):
         assert "uses answers" in page.text(section)
-    assert "lies above the interval" in page.text("expected")
+    assert "is above the interval" in page.text("expected")
     inside = page_of(replace(SHIFTED, measured_mrr=0.7))
-    assert "lies inside the interval" in inside.text("expected")
+    assert "is inside the interval" in inside.text("expected")
     below = page_of(replace(SHIFTED, measured_mrr=0.6))
-    assert "lies below the interval" in below.text("expected")
+    assert "is below the interval" in below.text("expected")
     some = page_of(replace(SHIFTED, labelled=100)).text("expected")
-    assert "the measured value about 100 of them" in some
+    assert "the measured value for 100 of them" in some
     assert "interval." not in some
 
 
@@ -273,11 +273,11 @@ def test_without_answers_nothing_is_measured() -> None:
 def test_a_refusal_says_why() -> None:
     page = page_of(REFUSED)
     expected = page.text("expected")
-    assert "It can't be told: 3 of these queries have a candidate, and it takes 10 to say anything." in expected
+    assert "It cannot be estimated: only 3 of these queries have a candidate; at least 10 are needed." in expected
     assert "0.776" in expected
     assert "Effective sample: 0 of 2,228" in expected
     assert "interval" not in page.classes("rect")
-    assert "None is named" in page.text("spots")
+    assert "None is listed" in page.text("spots")
     measured = page_of(replace(REFUSED, measured_mrr=0.4321, labelled=3)).text("expected")
     assert "0.432 uses answers" in measured
 

@@ -86,7 +86,7 @@ def test_what_anyburl_can_hold_comes_back(entries: list[ScoredRule]) -> None:
         was = expected[scored.rule]
         assert (scored.support, scored.body_count) == (was.support, was.body_count)
     assert read_notes == ()
-    left_out = sum(int(n.split()[0].replace(",", "")) for n in notes if "left out" in n)
+    left_out = sum(int(n.split()[1].replace(",", "")) for n in notes if "skipped" in n)
     assert len(found) + left_out == len(rules)
 
 
@@ -106,7 +106,7 @@ def test_what_amie_can_hold_comes_back(entries: list[ScoredRule]) -> None:
         assert scored.head_coverage == was.head_coverage
         if was.support and was.pca_confidence and 5 + 1e-3 < was.support / was.pca_confidence < 1e12:
             assert scored.pca_confidence == pytest.approx(was.pca_confidence, rel=1e-6)
-    left_out = sum(int(n.split()[0].replace(",", "")) for n in notes if "left out" in n)
+    left_out = sum(int(n.split()[1].replace(",", "")) for n in notes if "skipped" in n)
     assert len(found) + left_out == len(rules)
 
 
@@ -140,7 +140,7 @@ def test_anyburl_lines_are_spelled_as_its_own(tmp_path: Path) -> None:
         "3\t3\t1.0\tspeaks(X,French) <= lives_in(X,Paris)",
         "4\t1\t0.25\tspeaks(Ann,Y) <= lives_in(A,Y)",
     ]
-    assert notes == ("AnyBURL's lines have no place for score, pca_confidence, head_coverage, base_rate.",)
+    assert notes == ("AnyBURL's format has no score, pca_confidence, head_coverage, base_rate.",)
     found = read_rules(path)
     assert found.notes == ()
     assert [(s.support, s.body_count, s.confidence) for s in found.rules] == [
@@ -184,18 +184,18 @@ def test_what_anyburl_says_and_we_can_not_is_counted_by_kind(tmp_path: Path) -> 
     ]
     rules, notes = load("".join(f"9\t2\t0.2\t{text}\r\n" for text in texts), tmp_path)
     assert rules == RuleSet([(CHAIN, {"support": 2, "body_count": 9})])
-    behind = "can't be expressed and"
+    behind = "which can't be expressed."
     assert notes == (
-        f"2 acyclic rules of length 2 {behind} were left out.",
-        f"2 rules about an entity and itself {behind} were left out.",
-        f"2 rules of length 2 without a chain from X to Y {behind} were left out.",
-        f"2 rules without a body {behind} were left out.",
-        f"1 acyclic rule of length 3 {behind} was left out.",
-        f"1 rule of length 1 without a chain from X to Y {behind} was left out.",
-        f"1 rule of length 2 from X to Y with a constant in the body {behind} was left out.",
-        f"1 rule whose body does not speak of the variable in the head {behind} was left out.",
-        f"1 rule with a relation whose name begins with ~ {behind} was left out.",
-        "1 repeated rule was left out: the first one counts.",
+        f"skipped 2 acyclic rules of length 2, {behind}",
+        f"skipped 2 rules of length 2 without a chain from X to Y, {behind}",
+        f"skipped 2 rules with an entity linked to itself, {behind}",
+        f"skipped 2 rules without a body, {behind}",
+        f"skipped 1 acyclic rule of length 3, {behind}",
+        f"skipped 1 rule of length 1 without a chain from X to Y, {behind}",
+        f"skipped 1 rule of length 2 from X to Y with a constant in the body, {behind}",
+        f"skipped 1 rule whose body lacks the variable of the head, {behind}",
+        f"skipped 1 rule with a relation whose name starts with ~, {behind}",
+        "skipped 1 repeated rule; the first one counts.",
     )
 
 
@@ -209,13 +209,15 @@ def test_what_other_tools_can_not_hold_is_counted(tmp_path: Path) -> None:
     ]
     notes = write_rules(RuleSet([*entries, FIXED]), tmp_path / "a", "anyburl")
     assert notes == (
-        "2 rules with a name or a length without a spelling in AnyBURL's lines can't be expressed and were left out.",
-        "1 chain for an inverse with the same meaning as another rule can't be expressed and was left out.",
-        "1 rule without support and body_count can't be expressed and was left out.",
-        "1 rule with estimated counts: AnyBURL's own tools read whole numbers only.",
+        "skipped 2 rules with a name or length that AnyBURL's format does not allow, which can't be expressed.",
+        "skipped 1 chain for an inverse, equivalent to another rule, which can't be expressed.",
+        "skipped 1 rule without support and body_count, which can't be expressed.",
+        "1 rule with estimated counts; AnyBURL's own tools read whole numbers only.",
     )
     assert (tmp_path / "a").read_text() == "3\t1.5\t0.5\tr(X,Y) <= s(X,A), t(Y,A)\n"
-    with pytest.raises(WriteError, match="None of 1 rule can be written as AnyBURL's lines: 1 rule without support"):
+    with pytest.raises(
+        WriteError, match="None of 1 rule can be written in AnyBURL's format: skipped 1 rule without support"
+    ):
         write_rules(RuleSet([FIXED]), tmp_path / "b", "anyburl")
     assert {path.name for path in tmp_path.iterdir()} == {"a"}
 
@@ -245,9 +247,9 @@ def test_amie_with_its_log_lines(tmp_path: Path) -> None:
         ]
     )
     assert notes == (
-        "6 log lines skipped.",
-        "1 PCA confidence measured from the tail, as AMIE chose.",
-        "1 rule of length 2 without a chain from X to Y can't be expressed and was left out.",
+        "skipped 6 log lines.",
+        "1 PCA confidence measured from the tail by AMIE.",
+        "skipped 1 rule of length 2 without a chain from X to Y, which can't be expressed.",
     )
 
 
@@ -261,7 +263,7 @@ def test_amie_lines_are_spelled_as_its_own(tmp_path: Path) -> None:
         "?c  lives_in  ?b   => Ann  speaks  ?b\t-1\t0.25\t-1\t1\t4\t-1\t-1",
         "?b  s  ?a   => ?a  taught  ?b\t-1\t0.5\t1\t5\t10\t5\t-2",
     ]
-    assert notes == ("AMIE's lines have no place for score, base_rate.",)
+    assert notes == ("AMIE's format has no score, base_rate.",)
     assert read_rules(path).rules.filter(kind="constants")[0].pca_confidence == 3 / 8
 
 
@@ -270,9 +272,7 @@ def test_text_as_people_write_it(tmp_path: Path) -> None:
     rules, notes = load("\ufeff" + text, tmp_path)
     assert rules == RuleSet([CHAIN, (Rule("r", ("s",), ("c", None)), {"support": 3, "score": 0.5})])
     assert notes == ()
-    assert load(text + "r(X, 'c') <- s(X, B)\n", tmp_path).notes == (
-        "1 repeated rule was left out: the first one counts.",
-    )
+    assert load(text + "r(X, 'c') <- s(X, B)\n", tmp_path).notes == ("skipped 1 repeated rule; the first one counts.",)
 
 
 def test_text_and_table_are_readable(tmp_path: Path) -> None:
@@ -319,9 +319,7 @@ def test_json_is_one_rule_a_line(tmp_path: Path) -> None:
         "]}",
     ]
     twice = {"format": 1, "rules": [{"head_relation": "r", "body": ["s"]}] * 2}
-    assert load(json.dumps(twice), tmp_path, "rules.json").notes == (
-        "1 repeated rule was left out: the first one counts.",
-    )
+    assert load(json.dumps(twice), tmp_path, "rules.json").notes == ("skipped 1 repeated rule; the first one counts.",)
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zst", ".bz2"])
@@ -342,9 +340,9 @@ def test_content_says_whose_lines_they_are(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", "", "a.txt: no rules in it: the file is empty."),
-        ("a.json", " \n", "no rules in it: the file is empty."),
-        ("a.parquet", "", "no rules in it: the file is empty."),
+        ("a.txt", "", "a.txt: no rules: the file is empty."),
+        ("a.json", " \n", "no rules: the file is empty."),
+        ("a.parquet", "", "no rules: the file is empty."),
         ("a.txt", b"r(X, Y) <- s(X, Y)\nr(X, Y) <- \xff(X, Y)\n", "a.txt, line 2: byte 0xff is not UTF-8."),
         ("a.txt", "r(X, Y) <- s(X, Y)\n\nr(X, Y)\n", "a.txt, line 3: not a rule: expected '<-' at character 8"),
         ("a.txt", "r(X, Y) <- s(X, Y)\tlift=3\n", "line 1: expected name=number with one of score, support"),
@@ -353,18 +351,22 @@ def test_content_says_whose_lines_they_are(name: str, tmp_path: Path) -> None:
         (
             "a.txt",
             "r(X, Y) <- s(X, Y)\tsupport=-1\n",
-            "a.txt, line 1: expected a number, 0 or more, for support, found",
+            "a.txt, line 1: expected a number of at least 0 for support, found",
         ),
-        ("a.txt", "r(X, Y) <- '\\ud800'(X, Y)\n", "a.txt: a name in column 'body' is no Unicode text"),
+        ("a.txt", "r(X, Y) <- '\\ud800'(X, Y)\n", "a.txt: a name in column 'body' is not valid Unicode"),
         ("a.tsv", "rule\tscore\nr(X, Y) <- s(X, Y)\n", "a.tsv, line 2: expected 2 cells, found 1"),
         ("a.tsv", "head\tbody\n", "a.tsv, line 1: expected a column 'rule' in the header, found 'head, body'."),
-        ("a.tsv", 'rule\n"r(X, Y)', "a.tsv, line 2: not a table with tabs: unexpected end of data."),
-        ("a.anyburl", f"9\t2\t{RULE}\n", "line 1: expected 4 cells with tabs between (groundings, support,"),
-        ("a.txt", f"9\t2\t0.2\t{RULE}\nnine\t2\t0.2\t{RULE}\n", "a.txt, line 2: expected a number, 0 or more, for the"),
+        ("a.tsv", 'rule\n"r(X, Y)', "a.tsv, line 2: not a tab-separated table: unexpected end of data."),
+        ("a.anyburl", f"9\t2\t{RULE}\n", "line 1: expected 4 tab-separated cells (groundings, support,"),
+        (
+            "a.txt",
+            f"9\t2\t0.2\t{RULE}\nnine\t2\t0.2\t{RULE}\n",
+            "a.txt, line 2: expected a number of at least 0 for the",
+        ),
         (
             "a.txt",
             f"9\t2\t0.2\t{RULE}\n-9\t2\t0.2\tr(X,Y) <= s(X,Y)\n",
-            "a.txt, line 2: expected a number, 0 or more, for",
+            "a.txt, line 2: expected a number of at least 0 for",
         ),
         (
             "a.anyburl",
@@ -377,11 +379,11 @@ def test_content_says_whose_lines_they_are(name: str, tmp_path: Path) -> None:
             "line 1: expected a head such as r(X,Y) or r(X,name), found 'r(c",
         ),
         ("a.anyburl", "9\t2\t0.2\tr(X,c) <= s(X\n", "line 1: expected atoms such as s(X,A) or s(X,name), found 's(X'"),
-        ("a.amie", "Loading files...\n", "a.amie: no rules in it: expected lines such as '?a  r  ?b   => ?a  s  ?b'"),
-        ("a.amie", "?a  r  ?b   => ?a  s  ?b\t0.1\n", "a.amie, line 1: expected 8 cells with tabs between (Rule, Head"),
+        ("a.amie", "Loading files...\n", "a.amie: no rules: expected lines such as '?a  r  ?b   => ?a  s  ?b'"),
+        ("a.amie", "?a  r  ?b   => ?a  s  ?b\t0.1\n", "a.amie, line 1: expected 8 tab-separated cells (Rule, Head"),
         ("a.amie", AMIE_FILE.replace("  ?a   =>", "   =>"), "a.amie, line 8: expected a rule such as '?a  r  ?f"),
         ("a.amie", AMIE_FILE.replace("\t40\t", "\tx\t"), "a.amie, line 7: expected a number for Support, found 'x'."),
-        ("a.json", '{"format": 1, "rules": [\n{"head', "a.json, line 2: not valid JSON, or cut off:"),
+        ("a.json", '{"format": 1, "rules": [\n{"head', "a.json, line 2: not valid JSON, or truncated:"),
         ("a.json", "[]", 'expected {"format": 1, "rules": [...]}, found another JSON file.'),
         ("a.json", '{"format": 2, "rules": {}}', "a.json: written by a newer version (format 2, this one reads 1). Up"),
         ("a.json", '{"format": 1}', "expected a list of rules, found 'None'."),
@@ -396,15 +398,15 @@ def test_content_says_whose_lines_they_are(name: str, tmp_path: Path) -> None:
         (
             "a.json",
             '{"format": 1, "rules": [{"head_relation": "r", "body": []}]}',
-            "a.json: row 1 is no rule. Argument",
+            "a.json: row 1 is not a rule. Argument",
         ),
-        ("a.parquet", "not parquet at all", "a.parquet: a damaged Parquet file ("),
+        ("a.parquet", "not parquet at all", "a.parquet: damaged Parquet file ("),
         (
             "a.json.gz",
             gzip.compress(b'{"format": 1, "rules": []}', mtime=0)[:-9],
-            "the compressed data is damaged or ends too",
+            "the compressed data is damaged or truncated",
         ),
-        ("a.txt.xz", lzma.compress(b"r(X, Y) <- s(X, Y)\n")[:-20], "the compressed data is damaged or ends too early"),
+        ("a.txt.xz", lzma.compress(b"r(X, Y) <- s(X, Y)\n")[:-20], "the compressed data is damaged or truncated"),
     ],
 )
 def test_what_can_not_be_read_says_where_and_why(name: str, content: str | bytes, message: str, tmp_path: Path) -> None:
@@ -415,21 +417,23 @@ def test_what_can_not_be_read_says_where_and_why(name: str, content: str | bytes
 
 def test_parquet_of_something_else(tmp_path: Path) -> None:
     pl.DataFrame({"head": ["a"]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(ReadError, match=r"a\.parquet: a frame of rules has the columns .*; found no column"):
+    with pytest.raises(ReadError, match=r"a\.parquet: expected the columns .*, found no column"):
         read_rules(tmp_path / "a.parquet")
     pl.DataFrame({"head_relation": ["r"] * 2, "body": [["s"]] * 2}).write_parquet(tmp_path / "b.parquet")
-    assert read_rules(tmp_path / "b.parquet").notes == ("1 repeated rule was left out: the first one counts.",)
+    assert read_rules(tmp_path / "b.parquet").notes == ("skipped 1 repeated rule; the first one counts.",)
 
 
 def test_options_and_places_that_make_no_sense(tmp_path: Path) -> None:
     unknown: Any = "prolog"
-    with pytest.raises(OptionError, match="Unknown format 'prolog' of rules. Known: json, parquet, text, tsv, anyburl"):
+    with pytest.raises(
+        OptionError, match="Unknown rule format 'prolog'. Formats are json, parquet, text, tsv, anyburl"
+    ):
         read_rules(tmp_path / "a", unknown)
     with pytest.raises(OptionError, match="Unknown format 'prolog'"):
         write_rules(SOME, tmp_path / "a", unknown)
-    with pytest.raises(OptionError, match="the suffix '.xlsx' says no format"):
+    with pytest.raises(OptionError, match="unknown suffix '.xlsx'. Pass format="):
         write_rules(SOME, tmp_path / "a.xlsx")
-    with pytest.raises(OptionError, match="Parquet is compressed in itself; leave '.gz' out"):
+    with pytest.raises(OptionError, match="Parquet is already compressed. Leave '.gz' out"):
         write_rules(SOME, tmp_path / "a.parquet.gz")
     with pytest.raises(WriteError, match="does not exist. Make it first"):
         write_rules(SOME, tmp_path / "none" / "a.json")

@@ -223,7 +223,7 @@ def test_a_number_that_older_versions_wrote_is_left_out() -> None:
 def test_diff_says_it_in_one_line() -> None:
     one = RuleSet([(CHAIN, {"score": 0.5}), SHORT, FIXED])
     other = RuleSet([(CHAIN, {"score": 0.25}), SHORT])
-    assert str(one.diff(other)) == "1 only in this, 0 only in that, 2 in both; score changed for 1, by 0.25 at most"
+    assert str(one.diff(other)) == "1 only in this, 0 only in that, 2 in both; score changed for 1, by at most 0.25"
     assert str(one.diff(one)) == "0 only in this, 0 only in that, 3 in both; score changed for 0"
 
 
@@ -237,18 +237,18 @@ def test_a_returned_frame_is_not_the_set() -> None:
 def test_a_name_that_no_table_holds() -> None:
     rule = Rule("\ud800", ("s",))
     assert rule not in RuleSet([CHAIN])
-    with pytest.raises(OptionError, match="a name in column 'head_relation' is no Unicode text"):
+    with pytest.raises(OptionError, match="a name in column 'head_relation' is not valid Unicode"):
         RuleSet([rule])
 
 
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([CHAIN, CHAIN], "row 2: a rule must be there once, this one is there again: r(X, Y) <- s(X, A), t(Y, A)"),
-        ([("r", {})], "must hold Rule, ScoredRule or (Rule, numbers), got ('r', {})"),
-        ([(CHAIN, {"lift": 1.0})], "Numbers of a rule are score, support, body_count,"),
-        ([(CHAIN, {"score": math.nan})], "row 1: score must be a number, or null where it is not known, got nan."),
-        ([(CHAIN, {"support": -1})], "row 1: support must be a number, 0 or more, or null"),
+        ([CHAIN, CHAIN], "row 2: this rule is repeated: r(X, Y) <- s(X, A), t(Y, A). Keep one."),
+        ([("r", {})], "must be Rule, ScoredRule or (Rule, measures), got ('r', {})"),
+        ([(CHAIN, {"lift": 1.0})], "Measures of a rule are score, support, body_count,"),
+        ([(CHAIN, {"score": math.nan})], "row 1: score must be a number, or null if unknown, got nan."),
+        ([(CHAIN, {"support": -1})], "row 1: support must be a number of at least 0, or null"),
         ([(CHAIN, {"support": "many"})], "column 'support' must have numbers"),
         ([(CHAIN, {"support": True})], "column 'support' must have numbers"),
     ],
@@ -268,20 +268,20 @@ def test_what_is_no_set_is_refused(entries: list[Any], message: str) -> None:
         ({"head_relation": ["r"], "body": [[1]]}, "column 'body' must have lists of relation names, found List(Int64)"),
         ({"head_relation": [1], "body": [["s"]]}, "column 'head_relation' must have names, found Int64"),
         ({"head_relation": ["r"], "body": [["s"]], "score": ["1"]}, "column 'score' must have numbers, found String"),
-        ({"head_relation": ["r", None], "body": [["s"], ["s"]]}, "row 2 is no rule. Argument 'head_relation'"),
-        ({"head_relation": ["r", "r"], "body": [["s"], []]}, "row 2 is no rule. Argument 'body' of Rule must be"),
-        ({"head_relation": ["r", "r"], "body": [["s"], None]}, "row 2 is no rule. Argument 'body' of Rule must be"),
+        ({"head_relation": ["r", None], "body": [["s"], ["s"]]}, "row 2 is not a rule. Argument 'head_relation'"),
+        ({"head_relation": ["r", "r"], "body": [["s"], []]}, "row 2 is not a rule. Argument 'body' of Rule must be"),
+        ({"head_relation": ["r", "r"], "body": [["s"], None]}, "row 2 is not a rule. Argument 'body' of Rule must be"),
         (
             {"head_relation": ["r"], "body": [["s", ""]]},
-            "row 1 is no rule. Argument 'body' of Rule must hold non-empty",
+            "row 1 is not a rule. Argument 'body' of Rule must be non-empty",
         ),
-        ({"head_relation": ["r"], "body": [["s", None]]}, "row 1 is no rule. Argument 'body'"),
+        ({"head_relation": ["r"], "body": [["s", None]]}, "row 1 is not a rule. Argument 'body'"),
         ({"head_relation": ["~~r"], "body": [["s"]]}, "must spell an inverse with one '~', got '~~r'"),
         ({"head_relation": ["r"], "body": [["s"]], "body_constant": ["d"]}, "got (None, 'd')"),
         ({"head_relation": ["r"], "body": [["s"]], "constant": [""]}, "got ('', None)"),
-        ({"head_relation": ["r"], "body": [["s", "t"]], "constant": ["c"]}, "must have one relation when there are"),
+        ({"head_relation": ["r"], "body": [["s", "t"]], "constant": ["c"]}, "must have one relation if there are"),
         ({"head_relation": ["r"], "body": [["s"]], "score": [math.inf]}, "row 1: score must be a number, or null"),
-        ({"head_relation": ["r", "r"], "body": [["s"], ["s"]]}, "row 2: a rule must be there once"),
+        ({"head_relation": ["r", "r"], "body": [["s"], ["s"]]}, "row 2: this rule is repeated"),
     ],
 )
 def test_what_is_no_frame_of_rules_is_refused(columns: dict[str, Any], message: str) -> None:

@@ -139,5 +139,5 @@ def test_too_many_relations_for_a_length() -> None:
 def test_a_graph_without_facts() -> None:
     words = Dataset.from_names("x", train=[("a", "r", "b")])
     empty = Graph.build(words.test, words.vocabulary)
-    with pytest.raises(InputError, match="no facts to walk"):
+    with pytest.raises(InputError, match="no facts to sample from"):
         sample_rules(empty, 10)

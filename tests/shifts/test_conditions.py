@@ -47,10 +47,10 @@ def test_a_figure_that_could_not_be_told_holds() -> None:
     ],
 )
 def test_what_is_no_condition(text: str) -> None:
-    with pytest.raises(OptionError, match="A condition must be such as 'worst_mrr<0.3', got"):
+    with pytest.raises(OptionError, match="A condition must look like 'worst_mrr<0.3', got"):
         Condition.parse(text, FIGURES)
 
 
 def test_a_figure_that_there_is_not() -> None:
-    with pytest.raises(OptionError, match="no figure 'worst_mr' .*: there are expected_mrr, .* Closest: 'worst_mrr'"):
+    with pytest.raises(OptionError, match="No figure 'worst_mr' .* Figures are expected_mrr, .* Closest: 'worst_mrr'"):
         Condition.parse("worst_mr<0.3", FIGURES)

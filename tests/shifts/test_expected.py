@@ -172,11 +172,11 @@ def test_too_little_to_say_anything() -> None:
     enough, few = made_profile(100, 0.5, rng), made_profile(FEWEST_EFFECTIVE - 1, 0.5, rng)
     current, _ = made_profile(50, 0.5, rng)
     found, each = expect(enough, current.take(np.arange(FEWEST_CURRENT - 1)))
-    assert found.refused == "9 of these queries have a candidate, and it takes 10 to say anything"
+    assert found.refused == "only 9 of these queries have a candidate; at least 10 are needed"
     assert (found.mrr, found.low, found.high) == (None, None, None)
     assert each.tolist() == [0] * 9
     found, _ = expect(few, current)
-    assert found.refused == "39 reference queries have a candidate, and it takes 40"
+    assert found.refused == "only 39 reference queries have a candidate; at least 40 are needed"
     silent, _ = made_profile(50, 0.5, rng, silent=1.0)
     assert "0 of these queries have a candidate" in str(expect(enough, silent)[0].refused)
     nobody = current.take(np.arange(0))
@@ -202,7 +202,7 @@ def test_a_reference_that_is_nothing_like_the_queries() -> None:
     current.degrees[:] = 5000
     found, _ = expect((mixed, reference[1]), current)
     assert found.refused is not None
-    assert found.refused.startswith("the reference queries that look like these are worth ")
+    assert found.refused.startswith("the effective sample is only ")
     assert found.effective < FEWEST_EFFECTIVE
 
 

@@ -219,7 +219,7 @@ def test_by_attribute_takes_the_head_the_tail_or_either(of: Any, expected: list[
     missing = expected.count(NO_LABEL)
     assert f"{missing} of 4 facts have no label." in found.notes
     # Basel is in two countries, and has the first by name.
-    assert "1 further values of in were left aside: an entity has one label." in found.notes
+    assert "1 further values of in were ignored: an entity has one label." in found.notes
 
 
 def test_by_attribute_may_look_elsewhere_and_the_other_way_round() -> None:
@@ -264,7 +264,7 @@ def test_names_as_they_are_given() -> None:
     with pytest.raises(InputError, match=f"a group for each of the {len(facts)} facts, got 1"):
         group_by_names(facts, graph, ["one"])
     twice = Triples.concat(facts, facts)
-    with pytest.raises(InputError, match=f"repeated must be of one group: see fact 0, of group '{names[0]}'"):
+    with pytest.raises(InputError, match=f"repeated fact must have one group: see fact 0, with group '{names[0]}'"):
         group_by_names(twice, graph, [*names, *["other"] * len(names)])
 
 
@@ -273,9 +273,9 @@ def test_groups_with_a_single_fact_are_noted() -> None:
     distinct = facts.distinct()
     names = ["alone"] + ["rest"] * (len(distinct) - 1)
     found = group_by_names(distinct, graph, names)
-    assert found.notes == ("1 groups have a single fact, which says little: alone.",)
+    assert found.notes == ("1 groups have only one fact: alone.",)
     each = group_by_names(distinct, graph, [f"g{i:02}" for i in range(len(distinct))])
-    assert each.notes == (f"{len(distinct)} groups have a single fact, which says little: g00, g01, g02 ....",)
+    assert each.notes == (f"{len(distinct)} groups have only one fact: g00, g01, g02 ....",)
 
 
 @pytest.mark.parametrize("builder", [by_paths, by_degree, by_random])
@@ -284,7 +284,7 @@ def test_groups_and_seeds_that_make_no_sense(builder: Builder) -> None:
     for groups in (1, 0, -3, 2.5, True):
         with pytest.raises(OptionError, match="'groups' must be a whole number of at least 2"):
             builder(facts, graph, groups=groups)
-    with pytest.raises(InputError, match="different facts are fewer than 1000 groups. Ask for fewer groups"):
+    with pytest.raises(InputError, match="distinct facts are fewer than 1000 groups. Ask for fewer groups"):
         builder(facts, graph, groups=1000)
     with pytest.raises(InputError, match="no facts to group"):
         builder(Triples.empty(), graph)

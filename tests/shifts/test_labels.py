@@ -55,11 +55,14 @@ def test_a_path_may_be_text_and_a_file_packed(tmp_path: Path) -> None:
         (b"Lyon\tnear\tBonn\n", r"labels.tsv, line 1: found 'Lyon\\tnear\\tBonn'. Expected an entity"),
         (b"\nLyon\twest\nLyon\tnear\tBonn\twest\n", r"labels.tsv, line 3: found"),
         (b"Lyon\t\n", r"labels.tsv, line 1: found 'Lyon\\t'"),
-        (b"Lyon\twest\nBonn\teast\nLyon\teast\n", r"line 3: 'Lyon' has the label 'west' further up and 'east' here"),
-        (b"a\tr\tb\tx\na\tr\tb\ty\n", r"line 2: 'a' 'r' 'b' has the label 'x' further up and 'y' here"),
-        (b"Lyon\twest\nB\xf6nn\teast\n", r"labels.tsv, line 2: it is not UTF-8"),
-        (b"", r"labels.tsv: there is no label in it"),
-        (b"\n \n", r"labels.tsv: there is no label in it"),
+        (
+            b"Lyon\twest\nBonn\teast\nLyon\teast\n",
+            r"line 3: 'Lyon' has the label 'west' on an earlier line and 'east' here",
+        ),
+        (b"a\tr\tb\tx\na\tr\tb\ty\n", r"line 2: 'a' 'r' 'b' has the label 'x' on an earlier line and 'y' here"),
+        (b"Lyon\twest\nB\xf6nn\teast\n", r"labels.tsv, line 2: not UTF-8"),
+        (b"", r"labels.tsv: no labels"),
+        (b"\n \n", r"labels.tsv: no labels"),
     ],
 )
 def test_what_can_not_be_read_is_named_by_file_and_line(file: Path, text: bytes, message: str) -> None:
@@ -78,7 +81,7 @@ def test_labels_that_match_nothing(file: Path) -> None:
     with pytest.raises(InputError, match="None of the 2 labels is for one of the heads and tails of these 3 facts"):
         by_file(DATASET.test, DATASET.graph, file)
     file.write_text("Paris\tnear\tRome\twest\n")
-    with pytest.raises(InputError, match="labels.tsv: none of its 1 facts is one of the 4 to group, such as 'Lyon'"):
+    with pytest.raises(InputError, match="labels.tsv: none of its 1 facts is among the 4 to group, such as 'Lyon'"):
         by_file(DATASET.test, DATASET.graph, file)
     with pytest.raises(ReadError, match="no such file"):
         by_file(DATASET.test, DATASET.graph, file.with_name("nowhere.tsv"))

@@ -89,7 +89,7 @@ def test_facts_are_asked_from_both_ends(facts: list[Fact]) -> None:
     ],
 )
 def test_rows_that_are_no_queries(row: tuple[str, str, str]) -> None:
-    with pytest.raises(InputError, match="A query must be .head, relation, tail. with '\\?' for what is asked, got"):
+    with pytest.raises(InputError, match="A query must be .head, relation, tail. with '\\?' for the unknown end, got"):
         QuerySet.from_names([("Paris", "capital_of", "?"), row], TRIP)
 
 
@@ -116,7 +116,7 @@ def test_comments_unless_an_entity_begins_like_one(tmp_path: Path) -> None:
     assert len(read_query_set(file, TRIP)) == 1
     assert read_query_set(file, graph).entities.tolist() == [graph.vocabulary.entity_id(n) for n in ("Paris", "#1")]
     file.write_text("# nothing\n")
-    with pytest.raises(ReadError, match="there is no query in it"):
+    with pytest.raises(ReadError, match="no queries. Expected head, relation and tail"):
         read_query_set(file, TRIP)
 
 
@@ -139,9 +139,9 @@ def test_line_ends_and_the_last_line(end: str, closed: bool) -> None:
         (b"Paris\t?\tFrance\n", r"queries.tsv, line 1: found"),
         (b"Paris\tin\tFrance\t3\n", r"queries.tsv, line 1: found"),
         (b"Paris\t\tFrance\n", r"queries.tsv, line 1: found"),
-        (b"Paris\tin\t?\nM\xfcnchen\tin\t?\n", r"queries.tsv, line 2: it is not UTF-8"),
-        (b"", r"queries.tsv: there is no query in it. Expected head"),
-        (b" \n\n", r"queries.tsv: there is no query in it"),
+        (b"Paris\tin\t?\nM\xfcnchen\tin\t?\n", r"queries.tsv, line 2: not UTF-8"),
+        (b"", r"queries.tsv: no queries. Expected head"),
+        (b" \n\n", r"queries.tsv: no queries"),
     ],
 )
 def test_lines_that_are_no_queries_are_named(tmp_path: Path, text: bytes, message: str) -> None:

@@ -48,7 +48,7 @@ def test_a_planted_shift_of_pathways_is_seen_and_named() -> None:
     report = world.compare(world.queries("test"))
     assert report.verdict == "shifted"
     (reason,) = report.reasons
-    assert reason.startswith("bodies that fire: 0.")
+    assert reason.startswith("bodies that fire: distance 0.")
     assert "by chance" in reason
     bodies = next(one for one in report.distances if one.measure == "bodies that fire")
     assert bodies.value > 2 * bodies.null_high
@@ -88,7 +88,7 @@ def test_answers_change_nothing_but_what_is_measured() -> None:
     assert lied.measured_mrr is not None
     assert shown.measured_mrr is not None
     assert lied.measured_mrr < shown.measured_mrr
-    assert any("find the answers to 100 or so" in text for text in hidden.advice)
+    assert any("collect the answers to about 100" in text for text in hidden.advice)
 
 
 def test_the_same_seed_gives_the_same_report() -> None:
@@ -103,13 +103,13 @@ def test_unseen_names_are_outside() -> None:
     new = [(f"stranger_{i % 15}", "works_for", "?") for i in range(20)] + [("club_1", "sponsors", "?")] * 10
     report = world.compare(QuerySet.from_names(rows + new, world.graph))
     assert report.verdict == "outside"
-    assert report.reasons == ["33% of the queries are out of reach (outside from 20%)"]
+    assert report.reasons == ["33% of the queries are out of reach (limit: 20%)"]
     assert (report.reach.unseen_entity, report.reach.unseen_relation) == (20, 10)
     assert report.reach.names["relations"] == [("sponsors", 10)]
     assert report.reach.names["entities"][0] == ("stranger_0", 2)
     assert len(report.reach.names["entities"]) == 5
-    assert report.advice[0].startswith("No rule concludes a relation that the graph lacks (sponsors)")
-    assert report.advice[1].startswith("20 queries are about entities without any fact")
+    assert report.advice[0].startswith("The model has no rules for unseen relations (sponsors)")
+    assert report.advice[1].startswith("20 queries are about unseen entities")
     # What is lost counts as 0, in what is expected and in what is measured.
     alone = world.compare(QuerySet.from_names(rows, world.graph))
     assert alone.expected.mrr is not None
@@ -149,7 +149,7 @@ def test_queries_about_nothing_in_the_graph() -> None:
     assert report.causes == []
     assert report.weak_spots == []
     assert "100% of the queries are out of reach" in report.reasons[0]
-    assert "expected accuracy can't be told: 0 of these queries have a candidate" in report.reasons[1]
+    assert "expected accuracy cannot be estimated: only 0 of these queries have a candidate" in report.reasons[1]
     assert set(report.figures) == set(FIGURES)
     assert report.figures["relation_mix"] is None
     json.dumps(report.to_json())
@@ -159,13 +159,13 @@ def test_too_few_queries() -> None:
     world = judged()
     report = world.compare(first(world.queries("test").without_answers(), 5))
     assert report.expected.mrr is None
-    assert report.expected.refused == "5 of these queries have a candidate, and it takes 10 to say anything"
-    assert any("it takes 10 to say anything" in reason for reason in report.reasons)
+    assert report.expected.refused == "only 5 of these queries have a candidate; at least 10 are needed"
+    assert any("at least 10 are needed" in reason for reason in report.reasons)
     assert report.figures["expected_mrr"] is None
     assert report.figures["worst_mrr"] is None
     assert report.weak_spots == []
     few = world.compare(world.queries("test"), reference=first(world.queries("valid"), 20))
-    assert few.expected.refused == "20 reference queries have a candidate, and it takes 40"
+    assert few.expected.refused == "only 20 reference queries have a candidate; at least 40 are needed"
 
 
 def test_a_reference_without_answers_is_refused() -> None:

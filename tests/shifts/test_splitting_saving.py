@@ -82,17 +82,17 @@ def test_examples_stand_beside_the_data(tmp_path: Path) -> None:
     with pytest.raises(UnknownEntity):
         read_examples(tmp_path / "out", other)
     (tmp_path / "out" / "examples.csv").write_text("a,r,b\n")
-    with pytest.raises(ReadError, match="two files of examples: examples.csv, examples.tsv"):
+    with pytest.raises(ReadError, match="more than one file of examples: examples.csv, examples.tsv"):
         read_examples(tmp_path / "out", dataset)
 
 
 def test_examples_that_are_none(tmp_path: Path) -> None:
     biased(thinning=True).save(tmp_path / "thin")
-    with pytest.raises(ReadError, match="no examples in it: only a train-side split without thinning"):
+    with pytest.raises(ReadError, match="no examples; only a train-side split without thinning"):
         read_examples(tmp_path / "thin", FAMILIES)
     (tmp_path / "examples.tsv").write_text("a\tr\tc\n")
     dataset = Dataset.from_names("g", train=[("a", "r", "b"), ("b", "r", "c")])
-    with pytest.raises(ReadError, match="1 examples are no facts of train, such as 'a r c'"):
+    with pytest.raises(ReadError, match="1 examples are not training facts, such as 'a r c'"):
         read_examples(tmp_path, dataset)
 
 
@@ -103,7 +103,9 @@ def test_an_existing_folder_is_refused_or_replaced_as_a_whole(tmp_path: Path, ma
     split_inductive(WORLD.dataset, (0.5, 0.0, 0.5), regions=1).save(folder)
     split = make()
     for refuse in (split.save, check_split_place):
-        with pytest.raises(WriteError, match="out: already exists. Choose another place, or pass overwrite=True"):
+        with pytest.raises(
+            WriteError, match="out: already exists. Choose another folder, or replace it with overwrite=True"
+        ):
             refuse(folder)
     assert json.loads((folder / "manifest.json").read_text())["kind"] == "inductive"
     check_split_place(folder, overwrite=True)
@@ -123,7 +125,7 @@ def test_files_of_the_user_are_never_removed(tmp_path: Path, other: str) -> None
     (tmp_path / "out" / other).write_text("years of work")
     shown = "mine" if other.startswith("mine") else other
     for refuse in (split.save, check_split_place):
-        with pytest.raises(WriteError, match=f"holds more than what would be written, and is not replaced: '{shown}'"):
+        with pytest.raises(WriteError, match=f"contains other files, so it is not replaced: '{shown}'"):
             refuse(tmp_path / "out", overwrite=True)
     assert (tmp_path / "out" / other).read_text() == "years of work"
     assert os.listdir(tmp_path) == ["out"]
@@ -183,7 +185,7 @@ def test_names_that_a_format_can_not_hold_are_told_with_the_final_path(tmp_path:
 @pytest.mark.parametrize("suffix", [".nt", ".docx", "", ".parquet.gz"])
 def test_formats_that_are_none(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(
-        OptionError, match="A split can't be written as .* formats are .tsv|can't write '.parquet.gz'"
+        OptionError, match="A split can't be written as .* Formats are .tsv|can't write '.parquet.gz'"
     ) as told:
         MAKERS[0]().save(tmp_path / "out", suffix=suffix)
     assert ".stablerule" not in str(told.value)
@@ -194,7 +196,7 @@ def test_a_place_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WriteError, match="does not exist. Make it first"):
         MAKERS[0]().save(tmp_path / "no" / "out")
     (tmp_path / "file").write_text("a file")
-    with pytest.raises(WriteError, match="there is a file of that name"):
+    with pytest.raises(WriteError, match="is a file, not a folder"):
         MAKERS[0]().save(tmp_path / "file", overwrite=True)
     with pytest.raises(WriteError, match="can't be written"):
         MAKERS[0]().save(tmp_path / ("x" * 300), overwrite=True)

@@ -26,7 +26,7 @@ def test_spots_are_below_the_mean_and_the_weakest_of_a_kind_comes_first() -> Non
         assert all(value < each.mean() for value in values)
     spots = {spot.name: spot for spot in found}
     assert "body 1" in spots  # the hard ones
-    assert spots["no body leads anywhere"].expected_mrr == pytest.approx(0.2)
+    assert spots["no rule applies"].expected_mrr == pytest.approx(0.2)
     assert "body 0" not in spots
     rows = current.fires.toarray()[:, 1] > 0
     assert spots["body 1"].n == rows.sum()
@@ -40,7 +40,7 @@ def test_the_strongest_body_is_the_most_trusted_that_fires() -> None:
     names = name_strongest_bodies(current, WORDS)
     for row, name in zip(current.fires.toarray(), names, strict=True):
         fired = np.flatnonzero(row)
-        assert name == (f"body {fired[0]}" if len(fired) else "no body leads anywhere")
+        assert name == (f"body {fired[0]}" if len(fired) else "no rule applies")
 
 
 def test_small_spots_are_not_named() -> None:

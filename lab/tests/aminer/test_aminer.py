@@ -102,7 +102,7 @@ def test_compressed_files(suffix: str, tmp_path: Path) -> None:
     assert facts_of(graph) == FACTS
     assert graph.dataset.name == "dblp.v11"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ReadError, match="damaged or ends too early"):
+    with pytest.raises(ReadError, match="damaged or truncated"):
         read_aminer(path)
 
 
@@ -258,7 +258,7 @@ def test_reading_ends_with_the_last_paper_that_is_wanted(tmp_path: Path) -> None
     [
         ({"from_year": "2001"}, "'from_year' must be a whole number"),
         ({"from_year": 2003, "to_year": 2001}, "'to_year' must not be before from_year, which is 2003"),
-        ({"max_papers": 0}, "'max_papers' must be a whole number from 1 on"),
+        ({"max_papers": 0}, "'max_papers' must be a whole number of at least 1"),
         ({"min_papers": 0}, "'min_papers' must be"),
         ({"top_countries": -1}, "'top_countries' must be"),
         ({"top_countries": 5, "countries": False}, "'top_countries' needs countries"),

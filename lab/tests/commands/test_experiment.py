@@ -264,7 +264,7 @@ def test_the_full_recipe_has_the_hyper_parameters_of_the_paper_for_each_graph() 
         assert control == made["full recipe"]["settings"] | {"decorrelation.random": True}
         assert {one["minutes"] for one in made.values()} == {120}
     assert all(("geography", name) in EXPERIMENTS["ablation"].left_out for name in RECIPES)
-    with pytest.raises(OptionError, match="The paper has no settings for 'geography'"):
+    with pytest.raises(OptionError, match="No paper settings for 'geography'"):
         made_with({"graph": "geography", "method": "full recipe", "seed": 0})
 
 

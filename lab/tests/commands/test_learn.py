@@ -36,5 +36,5 @@ def test_settings_of_a_known_graph_are_printed(words: list[str], printed: str, n
 def test_bad_options_are_refused_before_any_work(data: Path, tmp_path: Path) -> None:
     learn = ("learn", data, "-o", tmp_path / "m", "--method")
     assert "no option 'max_length'" in fails(*learn, "transe", "--max-length", "3")
-    assert "'minutes' must be a number from 0 on" in fails(*learn, "rotate", "--minutes", "-1")
+    assert "'minutes' must be a number of at least 0" in fails(*learn, "rotate", "--minutes", "-1")
     assert not (tmp_path / "m").exists()

@@ -93,7 +93,7 @@ def test_an_option_that_is_none_is_told_before_any_trial() -> None:
     with pytest.raises(OptionError, match="max_length"):
         tune("tabular", WORLD, trials=2, fixed=QUICK | {"max_length": 99})
     for minutes in (-1.0, float("nan")):
-        with pytest.raises(OptionError, match="'minutes' must be a number from 0 on"):
+        with pytest.raises(OptionError, match="'minutes' must be a number of at least 0"):
             tune("tabular", WORLD, trials=2, minutes=minutes)
 
 

@@ -130,7 +130,7 @@ def test_faithful_does_as_the_published_code() -> None:
     assert choice_of(faithful).judged == 0
     fixed = NCRL(**SMALL).fit(WORLD.graph, WORLD.valid)
     assert {rule.rule.length for rule in fixed.rules} == {1, 2, 3}
-    assert choice_of(fixed).chosen_on == "valid"
+    assert choice_of(fixed).chosen_on == "the validation facts"
     assert fixed.learned_.course is not None
     assert len(fixed.learned_.course.steps) == 3 * STEPS  # one length after the other
     asked = NCRL(variant="faithful", aggregation="max_plus", **SMALL).fit(WORLD.graph)

@@ -1,1 +1,1 @@
-"""The command line: one thin file per command."""
+"""The command line: one small file for each command."""

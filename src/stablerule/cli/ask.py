@@ -1,4 +1,4 @@
-"""`stablerule ask`: the best answers to one query, or to a file of them."""
+"""`stablerule ask`: the best answers to one query, or to a file of queries."""
 
 from __future__ import annotations
 
@@ -32,37 +32,36 @@ if TYPE_CHECKING:
 
 CANDIDATES = ("all", "range")
 TABLES = (".tsv", ".txt")
-LEAST_SHARE = 0.01  # of the best score: below, an answer is given without a reason
+LEAST_SHARE = 0.01  # of the best score: a new answer below it is printed without a reason
 
 
 def ask(
     model: ModelArgument,
-    head: Annotated[str | None, typer.Argument(metavar="HEAD", help="The entity that the query is about.")] = None,
+    head: Annotated[str | None, typer.Argument(metavar="HEAD", help="The entity to ask about.")] = None,
     relation: Annotated[
-        str | None, typer.Argument(metavar="RELATION", help="Where it leads from there; ~name is the inverse.")
+        str | None, typer.Argument(metavar="RELATION", help="The relation to ask for; ~name is its inverse.")
     ] = None,
-    top: Annotated[int, typer.Option(help="How many answers to a query.")] = 10,
-    explain: Annotated[bool, typer.Option("--explain", help="Add the best rule and a path to each answer.")] = False,
-    inverse: Annotated[bool, typer.Option("--inverse", help="Ask which entities have RELATION to HEAD.")] = False,
-    new: Annotated[bool, typer.Option("--new", help="Leave out answers known in train, valid or test.")] = False,
-    candidates: Annotated[
-        str, typer.Option(help="all entities, or the range: those that stand there in some fact of the relation.")
-    ] = "all",
+    top: Annotated[int, typer.Option(help="Number of answers to a query.")] = 10,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the best rule and path of each answer.")] = False,
+    inverse: Annotated[bool, typer.Option("--inverse", help="Answer (?, RELATION, HEAD) instead.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Skip answers that are already known facts.")] = False,
+    candidates: Annotated[str, typer.Option(help="all entities, or range: tails seen with the relation.")] = "all",
     queries: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Queries, one a line: head, relation, tail by tabs, ? for what is asked. - is standard input.",
+            help="Queries as TSV, with ? for the answer; - is standard input.",
         ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="With --queries: the file for the table of answers.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="With --queries: file for the answers.")] = None,
     graph: GraphOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of -o if there is one.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing output file.")] = False,
 ) -> None:
-    """Answer (HEAD, RELATION, ?), the best answer first; or all queries of a file, as a table with tabs."""
+    """Answer one query, best answers first, or all queries of a file.
+
+    The query is (HEAD, RELATION, ?). The answers to a file are a tab-separated table.
+    """
     if top < 1:
         raise OptionError(f"--top must be at least 1, got {top}.")
     if candidates not in CANDIDATES:
@@ -70,7 +69,7 @@ def ask(
     if queries is not None:
         for option, given in (("HEAD", head), ("--explain", explain), ("--inverse", inverse), ("--json", json)):
             if given:
-                raise OptionError(f"--queries asks what the file says, as a table with tabs: leave {option} out.")
+                raise OptionError(f"--queries takes its queries from the file and prints a table. Leave {option} out.")
         if output == STDOUT:
             output = None
         if output is not None:
@@ -78,9 +77,9 @@ def ask(
         _answer_query_file(model, graph, queries, output, top, new=new, candidates=candidates)
         return
     if head is None or relation is None:
-        raise OptionError("Say what to ask: HEAD and RELATION, or a file of queries with --queries FILE.")
+        raise OptionError("No query. Pass HEAD and RELATION, or a file of queries with --queries FILE.")
     if output is not None or overwrite:
-        raise OptionError("-o is for the answers to a file of queries; those to one query are printed.")
+        raise OptionError("-o and --overwrite need --queries; the answers to one query are printed.")
     opened = open_model_argument(model, graph)
     asked = invert_relation_name(relation) if inverse else relation
     answers = opened.rank_answers(
@@ -101,20 +100,19 @@ def ask(
 
 def _explain_empty_answers(opened: ModelOnGraph, head: str, relation: str) -> str:
     if not METHODS[opened.model.method].explains:
-        return f"{opened.model.method} has nothing to say about {head!r} and {relation!r}."
+        return f"{opened.model.method} scores no entity for {head!r} and {relation!r}."
     if not {relation, invert_relation_name(relation)} & set(opened.model.rules.relations):
-        return f"the model has no rule for {relation!r}."
+        return f"the model has no rules for {relation!r}."
     return (
-        f"no rule leads from {head!r} to one for {relation!r}. "
-        "For an answer that you expect, stablerule explain says why."
+        f"no rule for {relation!r} fires at {head!r}. To see why an expected answer is missing, use stablerule explain."
     )
 
 
 def _print_ranked_answers(answers: list[RankedAnswer]) -> None:
-    """Print a line an answer, its name last, since that may be long; below it, if asked for, the rule and the facts.
+    """Print a line for each answer, and below it the rule and the facts if asked for.
 
-    There is a column for the probability where some answer has one. An answer that is not known gets no reason where
-    there is next to nothing to explain, below a least score.
+    The name comes last because it may be long. If any answer has a probability, there is a column for it. A new answer
+    with a very low score gets no reason.
     """
     likely = any(row.answer.probability is not None for row in answers)
     least, without = LEAST_SHARE * answers[0].answer.score, 0
@@ -131,15 +129,15 @@ def _print_ranked_answers(answers: list[RankedAnswer]) -> None:
                 print_atoms(f"      {line}")
     if without:
         print_note(
-            f"no reason is shown for {spell_count(without, 'answer')} with less than "
-            f"{spell_reason_share(LEAST_SHARE)} of the best score. stablerule explain shows it."
+            f"no reason shown for {spell_count(without, 'answer')} below {spell_reason_share(LEAST_SHARE)} of the best "
+            "score. To see it, use stablerule explain."
         )
 
 
 def _answer_query_file(
     model: Path, graph: str | None, queries: Path, output: Path | None, top: int, *, new: bool, candidates: str
 ) -> None:
-    """Answer query after query; a file is written whole or not at all."""
+    """Answer all queries of a file; the output file is written completely or not at all."""
     opened = open_model_argument(model, graph)
     found = answer_queries_of_file(
         opened, read_queries(queries, opened.graph.vocabulary), top, new=new, candidates=candidates
@@ -149,13 +147,13 @@ def _answer_query_file(
     else:
         with write_beside(output) as temporary, open_compressed(temporary, like=output) as stream:
             asked, without = write_answers(opened, found, lambda text: stream.write(text.encode()))
-        print_message(plain(f"{spell_query_count(asked)} answered in {output}."))
+        print_message(plain(f"Answered {spell_query_count(asked)}. Saved to {output}"))
     if without:
-        print_note(f"{without:,} of {spell_query_count(asked)} have no answer, and no line.")
+        print_note(f"{without:,} of {spell_query_count(asked)} have no answer and no line in the table.")
 
 
 def spell_query_count(count: int) -> str:
-    """Say how many.
+    """Spell a number of queries.
 
     >>> spell_query_count(1), spell_query_count(1200)
     ('1 query', '1,200 queries')
@@ -164,12 +162,12 @@ def spell_query_count(count: int) -> str:
 
 
 def _check_ask_output(path: Path, *, overwrite: bool) -> None:
-    """Look before the work, not after it, whether its result has a place."""
+    """Check that the output can be written before starting."""
     if not is_stream(path) and split_suffixes(path)[1] not in ("", *TABLES):
         raise OptionError(
-            f"-o: answers are a table with tabs, so the file must end in {' or '.join(TABLES)} "
-            f"({', '.join(COMPRESSIONS)} behind it), or in nothing; got {str(path)!r}."
+            f"-o must end in {' or '.join(TABLES)} (with {', '.join(COMPRESSIONS)} if compressed) or have no suffix, "
+            f"got {str(path)!r}."
         )
     if path.is_file() and not is_stream(path) and not overwrite:
-        raise WriteError(f"{path}: already exists. Choose another place, or --overwrite it.")
+        raise WriteError(f"{path}: already exists. Choose another file, or replace it with --overwrite.")
     check_output_option(path, "-o")

@@ -1,4 +1,4 @@
-"""`stablerule complete`: the best new facts over the whole graph, in a file."""
+"""`stablerule complete`: predict the best new facts for the whole graph, and write them to a file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from stablerule.reasoning.completing import (
 from stablerule.reasoning.model_folder import NETWORK, RULES
 from stablerule.reasoning.wanted import UNLIKELY, USUAL_TOP, WantedFacts
 
-SHOWN = 5  # of the best facts
+SHOWN = 5  # facts printed, the best ones
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,46 +61,35 @@ if TYPE_CHECKING:
 
 def complete(
     model: ModelArgument,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help=f"The file; its ending says the format: {', '.join(FORMATS)}.")
-    ],
-    relation: Annotated[
-        list[str] | None, typer.Option(help="Only facts of this relation; may be given several times.")
-    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help=f"Output file: {', '.join(FORMATS)}.")],
+    relation: Annotated[list[str] | None, typer.Option(help="Only facts of this relation. Repeatable.")] = None,
     top: Annotated[
         str | None,
         typer.Option(
             metavar="N",
-            help="The best so many of all, or 'all'. [1000, none below 1%; all if another option limits them]",
+            help="Best N facts overall, or 'all'. Default: 1000 above 1%, without other limits.",
         ),
     ] = None,
-    per_relation: Annotated[int | None, typer.Option(help="The best so many of each relation.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="The least score.")] = None,
-    min_probability: Annotated[float | None, typer.Option(help="The least probability.")] = None,
-    per_query: Annotated[int, typer.Option(help="The best so many answers for each head.")] = 10,
-    candidates: Annotated[
-        str, typer.Option(help="Tails: 'range', those that some fact of the relation has; or 'all'.")
-    ] = "range",
+    per_relation: Annotated[int | None, typer.Option(help="Best facts to keep for each relation.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Minimum score.")] = None,
+    min_probability: Annotated[float | None, typer.Option(help="Minimum probability.")] = None,
+    per_query: Annotated[int, typer.Option(help="Best answers to keep for each head.")] = 10,
+    candidates: Annotated[str, typer.Option(help="Tails: 'range' (seen with the relation) or 'all'.")] = "range",
     domain: Annotated[
         str,
-        typer.Option(
-            help="Heads: 'kind', those that have some fact of the relation and others of their kind; 'observed', only "
-            "the former; or 'all'."
-        ),
+        typer.Option(help="Heads: 'observed' (seen with the relation), 'kind' (also similar ones) or 'all'."),
     ] = "kind",
     second_values: Annotated[
-        bool, typer.Option("--second-values", help="Also ask for a second value of a one-valued relation.")
+        bool, typer.Option("--second-values", help="Also predict second values of one-valued relations.")
     ] = False,
-    unlinked: Annotated[bool, typer.Option("--unlinked", help="Only pairs that no fact links yet.")] = False,
-    missing: Annotated[
-        float, typer.Option(help="The share of the true facts that the graph is assumed to lack, for probabilities.")
-    ] = MISSING,
+    unlinked: Annotated[bool, typer.Option("--unlinked", help="Only pairs without any fact yet.")] = False,
+    missing: Annotated[float, typer.Option(help="Assumed share of true facts missing from the graph.")] = MISSING,
     graph: GraphOption = None,
-    base: Annotated[str, typer.Option(help="For .nt: what stands before names that are no IRIs.")] = BASE,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run to the same file was killed.")] = False,
+    base: Annotated[str, typer.Option(help="For .nt: IRI prefix of plain names.")] = BASE,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run to the same file.")] = False,
 ) -> None:
-    """Find the facts that the model concludes and no file has, each with its best rule and a path if it has rules."""
+    """Predict new facts for the whole graph, each with its best rule and supporting path."""
     with name_options_as_typed():
         wanted = WantedFacts(
             int(top) if top is not None and re.fullmatch(r"-?\d+", top) else top,  # type: ignore[arg-type]
@@ -119,20 +108,20 @@ def complete(
         raise OptionError(f"--base must be an IRI such as https://example.org/ or {BASE}, got {base!r}.")
     parts = CompletionParts(output)
     if not parts.check_place(overwrite=overwrite, resume=resume) and resume:
-        print_message(f"No {plain(str(parts.folder))}: beginning at the beginning.")
+        print_message(f"No {plain(str(parts.folder))}: starting from the beginning.")
     opened = open_model_argument(model, graph)
     check_output_names(opened.graph.vocabulary, output)
     calibration = opened.model.calibration_for(opened.graph)
     with name_options_as_typed():
         completion = opened.completion(wanted, relation or None)
     if isinstance(calibration, str):
-        print_note(f"there is no calibration, and no probability: {calibration}.")
+        print_note(f"no calibration, so no probabilities: {calibration}.")
     with claim_output(output):
         parts.begin(_identify_completion_run(model, opened, completion), resume=resume)
         try:
             _run_complete_command(completion, parts)
         except KeyboardInterrupt:
-            print_message(f"What was found is kept in {plain(str(parts.folder))}: go on with --resume.")
+            print_message(f"Finished relations are saved in {plain(str(parts.folder))}. Continue with --resume.")
             raise
         summary = _write_completed_facts(
             completion, parts, output, find_completion_writer(output, opened.dataset.prefixes, base)
@@ -161,7 +150,7 @@ def _run_complete_command(completion: Completion, parts: CompletionParts) -> Non
 
 
 def _identify_completion_run(model: Path, opened: ModelOnGraph, completion: Completion) -> dict[str, Any]:
-    """What must be the same for a run to go on."""
+    """Return what must be equal for a run to be resumed."""
     digest = hashlib.sha256()
     for name in ("model.json", "learned.json", RULES, NETWORK):
         if (model / name).is_file():
@@ -172,7 +161,7 @@ def _identify_completion_run(model: Path, opened: ModelOnGraph, completion: Comp
 
 
 class Summary(NamedTuple):
-    """What was written: how many facts, the best of them, and how many are expected to be true."""
+    """How many facts were written, the best of them, and how many are expected to be true."""
 
     size: int
     best: list[NewFact]
@@ -180,7 +169,7 @@ class Summary(NamedTuple):
 
 
 def _write_completed_facts(completion: Completion, parts: CompletionParts, output: Path, write: Writer) -> Summary:
-    """Put the parts together, whole or not at all."""
+    """Join the parts into the output file, which is written completely or not at all."""
     most, counts, true_facts = completion.wanted.most_of_all, [], TrueFacts()
     best = completion.nothing()
 
@@ -210,13 +199,13 @@ def _print_who_is_not_asked(one_valued: list[Asked]) -> None:
     if one_valued:
         skipped, asked = sum(one.with_value for one in one_valued), sum(len(one.heads) for one in one_valued)
         print_message(
-            f"{spell_count(len(one_valued), 'one-valued relation')}: {skipped:,} heads have theirs and are skipped, "
-            f"{asked:,} of their kind that lack it are asked."
+            f"{spell_count(len(one_valued), 'one-valued relation')}: skipping {skipped:,} heads that have a value, "
+            f"asking {asked:,} similar ones that have none."
         )
 
 
 def _print_new_fact(fact: NewFact) -> None:
-    """Print a fact and its number, and below it the rule and the path, if there are any."""
+    """Print a fact with its probability or score, and below it the rule and the path, if there are any."""
     figure = spell_score(fact.score) if fact.probability is None else spell_reason_share(fact.probability)
     typer.echo(f"{figure:>6}  {show_control_characters(f'{fact.head}  {fact.relation}  {fact.tail}')}")
     if fact.rule:
@@ -225,14 +214,14 @@ def _print_new_fact(fact: NewFact) -> None:
 
 
 def _spell_expected_line(expected: ExpectedTrue, count: int, missing: float) -> str:
-    """Say how many facts are expected to be true.
+    """Spell how many facts are expected to be true.
 
-    >>> print(_spell_expected_line(ExpectedTrue(812.3, 780.2, 840.9, 1000), 1200, 0.1))
-    About 812 (780 to 841) of the 1,000 with a probability are expected to be true, if the graph lacks 10% of the facts.
+    >>> print(_spell_expected_line(ExpectedTrue(812.3, 780.2, 840.9, 1000), 1000, 0.1))
+    Expected to be true: about 812 (780 to 841) of 1,000. Assumes 10% of all true facts are missing.
     """
     of = f"{expected.of:,}" if expected.of == count else f"the {expected.of:,} with a probability"
     low, high = math.floor(expected.low), math.ceil(expected.high)
     return (
-        f"About {expected.mean:,.0f} ({low:,} to {high:,}) of {of} are expected to be true, "
-        f"if the graph lacks {missing:.0%} of the facts."
+        f"Expected to be true: about {expected.mean:,.0f} ({low:,} to {high:,}) of {of}. "
+        f"Assumes {missing:.0%} of all true facts are missing."
     )

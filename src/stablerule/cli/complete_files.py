@@ -1,6 +1,6 @@
-"""What `stablerule complete` writes: parts, so that a killed run can go on, and the file of new facts.
+"""The files of `stablerule complete`: a part for each relation, so that a run can be resumed, and the new facts.
 
-The file is TSV, Parquet, JSON lines, or N-Triples, which hold the facts only.
+The new facts are written as TSV, Parquet, JSON lines or N-Triples. N-Triples have the facts only.
 """
 
 from __future__ import annotations
@@ -34,36 +34,39 @@ FORMATS = (".tsv", ".parquet", ".nt", ".jsonl")
 IDENTITY = "completion.json"
 STEP = " - "  # between the entities of a path
 
-# Writes frames, of which there is at least one, to a temporary file that will be the output.
+# Writes at least one frame to a temporary file that becomes the output.
 Writer: TypeAlias = Callable[[Iterable[pl.DataFrame], Path, Path], None]
 
 
 class CompletionParts:
-    """What was found so far, one Parquet file for each finished relation, in a folder beside the output."""
+    """The finished relations of a run, one Parquet file each, in a folder beside the output."""
 
     def __init__(self, output: Path) -> None:
         self.output = output
         self.folder = output.with_name(output.name + ".partial")
 
     def check_place(self, *, overwrite: bool, resume: bool) -> bool:
-        """Look before the work, not after it, whether its result has a place; tells whether a run was begun."""
+        """Check that the output can be written before starting; return whether there is a run to resume."""
         begun = os.path.lexists(self.folder)
         if os.path.lexists(self.output) and not is_stream(self.output) and not (overwrite or (resume and begun)):
             nothing = f" There is nothing to resume: no {self.folder}." if resume else ""
-            raise WriteError(f"{self.output}: already exists. Choose another place, or --overwrite it.{nothing}")
+            raise WriteError(
+                f"{self.output}: already exists. Choose another file, or replace it with --overwrite.{nothing}"
+            )
         check_output_option(self.output, "-o")
         if not begun:
             return False
         if not self.folder.is_dir() or any(not _is_completion_part(name) for name in os.listdir(self.folder)):
-            raise WriteError(f"{self.folder}: is needed for the work, and holds something else. Move it away.")
+            raise WriteError(f"{self.folder}: partial results go here, but it contains other files. Move it away.")
         if not (resume or overwrite):
             raise WriteError(
-                f"{self.folder}: an earlier run was not finished. Go on with --resume, or begin again with --overwrite."
+                f"{self.folder}: an earlier run did not finish. Continue it with --resume, or start again with "
+                "--overwrite."
             )
         return True
 
     def begin(self, identity: dict[str, Any], *, resume: bool) -> None:
-        """Make the folder; one that is there goes on if it was begun for the same work."""
+        """Create the folder; with `resume`, continue one that was started with the same settings."""
         if resume and (self.folder / IDENTITY).is_file():
             self._check_identity(identity)
             return
@@ -76,41 +79,45 @@ class CompletionParts:
             temporary.write_text(json.dumps(identity, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def _check_identity(self, identity: dict[str, Any]) -> None:
-        files = CheckedFolder(self.folder, "Begin again with --overwrite.")
+        files = CheckedFolder(self.folder, "Start again with --overwrite.")
         kept = files.read_json(IDENTITY)
         if not isinstance(kept, dict):
-            raise files.make_damage_error(IDENTITY, "it does not say what the run is for")
+            raise files.make_damage_error(IDENTITY, "it does not describe a run")
         differing = [name for name in identity if kept.get(name) != identity[name]]
         if differing:
             name = differing[0]
             was = f" (then {kept.get(name)!r}, now {identity[name]!r})" if name not in ("model", "data") else ""
             raise OptionError(
-                f"--resume: {self.folder} was begun with another {name}{was}. Pass the same again, or begin again with "
+                f"--resume: {self.folder} was started with another {name}{was}. Pass the same again, or start again "
+                "with "
                 "--overwrite."
             )
 
     def has(self, relation: int) -> bool:
-        """Tell whether a relation is finished."""
+        """Return whether a relation is finished."""
         return self._name_file(relation).is_file()
 
     def add(self, relation: int, frame: pl.DataFrame) -> None:
-        """Keep the facts of a relation."""
-        # What a power cut takes can be found again.
+        """Save the facts of a relation."""
+        # Not durable: what a power cut destroys can be computed again.
         with write_beside(self._name_file(relation), durable=False) as temporary:
             frame.write_parquet(temporary)
 
     def read(self, relation: int) -> pl.DataFrame:
         """Return the facts of a finished relation."""
-        files, name = CheckedFolder(self.folder, "Remove it, and go on with --resume."), self._name_file(relation).name
+        files, name = (
+            CheckedFolder(self.folder, "Remove it, and continue with --resume."),
+            self._name_file(relation).name,
+        )
         raw = files.read_bytes(name)
         try:
             with expect_damage(self._name_file(relation)):
                 return pl.read_parquet(io.BytesIO(raw))
         except ReadError as error:
-            raise files.make_damage_error(name, "it holds no table") from error
+            raise files.make_damage_error(name, "it is not a table") from error
 
     def remove(self) -> None:
-        """Remove what we wrote, and nothing else."""
+        """Remove the files of a run, and nothing else."""
         if not self.folder.is_dir():
             return
         for name in sorted(os.listdir(self.folder), key=lambda name: name == IDENTITY):
@@ -124,36 +131,36 @@ class CompletionParts:
 
 
 def _is_completion_part(name: str) -> bool:
-    # A run that was killed while it wrote leaves a hidden file.
+    # A run that was killed during a write leaves a hidden file.
     return name == IDENTITY or re.fullmatch(rf"\d{{6,}}\.parquet|\..*{re.escape(SUFFIX)}", name) is not None
 
 
 def find_completion_format(path: Path) -> str:
-    """Return the ending that says the format; another one is an error that says which there are."""
+    """Return the suffix of an output file, which decides the format; an unknown one is an error."""
     _, suffix, compression = split_suffixes(path)
     if not path.name or suffix not in FORMATS or (suffix == ".parquet" and compression):
         raise OptionError(
-            f"-o must be a file that ends in one of {', '.join(FORMATS)} ({', '.join(COMPRESSIONS)} behind those that "
-            f"are text), got {str(path)!r}."
+            f"-o must end in one of {', '.join(FORMATS)} (with {', '.join(COMPRESSIONS)} if compressed, but not "
+            f".parquet), got {str(path)!r}."
         )
     return suffix
 
 
 def check_output_names(words: Vocabulary, output: Path) -> None:
-    """Refuse, before the work, names that the format can't hold."""
+    """Check, before starting, that the format allows all names."""
     if find_completion_format(output) != ".tsv":
         return
     for names in (words.entities.table, words.relations.table):
         bad = names.filter(names.str.contains("[\t\r\n]"))
         if len(bad):
             raise WriteError(
-                f"{output}: the name {bad[0]!r} has a tab or a line end, which TSV can't hold. "
+                f"{output}: the name {bad[0]!r} contains a tab or a line break, which TSV does not allow. "
                 "Write .parquet or .jsonl."
             )
 
 
 def find_completion_writer(output: Path, prefixes: Mapping[str, str], base: str) -> Writer:
-    """Give what writes in the format of an output; prefixes and base are for IRIs."""
+    """Return the writer for the format of an output; prefixes and base are for IRIs."""
     suffix = find_completion_format(output)
     if suffix == ".parquet":
         return _write_parquet
@@ -190,7 +197,7 @@ def _write_ntriples(frames: Iterable[pl.DataFrame], stream: IO[bytes], names: Ir
     left_out = 0
     for frame in frames:
         for head, relation, tail in frame.select("head", "relation", "tail").iter_rows():
-            if LITERAL.match(head):  # only as a tail can it be RDF
+            if LITERAL.match(head):  # RDF allows literals as tails only
                 left_out += 1
                 continue
             line = " ".join(
@@ -202,6 +209,4 @@ def _write_ntriples(frames: Iterable[pl.DataFrame], stream: IO[bytes], names: Ir
             )
             stream.write(f"{line} .\n".encode())
     if left_out:
-        print_note(
-            f"Left out, because N-Triples can't hold it: {spell_count(left_out, 'fact')} with a literal as head."
-        )
+        print_note(f"skipped {spell_count(left_out, 'fact')} with a literal as head, which N-Triples does not allow.")

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from stablerule.datasets import Description
     from stablerule.graph import Finding
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-MOST_NAMES = 8  # of relations of one kind
+MOST_NAMES = 8  # relations printed of one kind
 COLOURS = {"serious": "red", "warning": "yellow", "note": "cyan"}
 
 
@@ -61,15 +61,15 @@ def list_datasets(json: Json = False) -> None:
 
 
 def get(
-    name: Annotated[str, typer.Argument(help="A name that `stablerule data list` shows.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this folder as TSV.")] = None,
+    name: Annotated[str, typer.Argument(help="A name from `stablerule data list`.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also save it to this folder as TSV.")] = None,
 ) -> None:
-    """Get a known graph: from STABLERULE_DATA, from the cache, or from the network."""
+    """Get a known graph from STABLERULE_DATA, the cache or the network."""
     dataset = load(name)
     print_line(plain(repr(dataset)))
     if output is not None:
         write_dataset(dataset, output)
-        print_message(f"Written to {plain(str(output))}")
+        print_message(f"Saved to {plain(str(output))}")
 
 
 @take_data_options
@@ -77,7 +77,7 @@ def check(
     dataset: Dataset,
     json: Json = False,
 ) -> None:
-    """Look for what spoils results. Exit code 1 when something makes a test result wrong."""
+    """Check data for leaks and other problems; exit with 1 if one is serious."""
     findings = find_trouble(dataset)
     serious = any(finding.severity == "serious" for finding in findings)
     if json:
@@ -95,7 +95,7 @@ def stats(
     dataset: Dataset,
     json: Json = False,
 ) -> None:
-    """Count facts, degrees and relations, and tell how far rules can reach."""
+    """Print the size of a graph, its relations, and what rules can answer."""
     description = describe(dataset)
     if json:
         print_json(description.to_dict())
@@ -106,16 +106,16 @@ def stats(
 @take_data_options
 def convert(
     dataset: Dataset,
-    output: Annotated[Path, typer.Argument(help="The folder to write.")],
+    output: Annotated[Path, typer.Argument(help="Folder for the result.")],
     suffix: Annotated[
-        str, typer.Option("--to", help="Format: tsv, csv, parquet, nt, ttl, nq; .gz, .xz or .zst behind it.")
+        str, typer.Option("--to", help="Format: tsv, csv, parquet, nt, ttl, nq; tsv.gz to compress.")
     ] = "tsv",
-    base: Annotated[str | None, typer.Option(help="For RDF: the IRI that goes before names that are none.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder if it exists.")] = False,
+    base: Annotated[str | None, typer.Option(help="For RDF: IRI prefix of plain names.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing folder.")] = False,
 ) -> None:
-    """Write data in another format, and split a single file into train, valid and test."""
+    """Save data in another format; --shares splits a single file."""
     write_dataset(dataset, output, suffix=f".{suffix.removeprefix('.')}", overwrite=overwrite, base=base)
-    print_message(f"{plain(repr(dataset))} written to {plain(str(output))}")
+    print_message(f"Saved {plain(repr(dataset))} to {plain(str(output))}")
 
 
 def _print_finding(finding: Finding) -> None:
@@ -126,7 +126,7 @@ def _print_finding(finding: Finding) -> None:
 
 
 def _spell_some_names(names: list[str]) -> str:
-    """Count the names, and list the first of them."""
+    """Spell the number of names, and the first of them."""
     more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
     return plain(f"{len(names):,}: {', '.join(names[:MOST_NAMES])}{more}")
 
@@ -134,7 +134,7 @@ def _spell_some_names(names: list[str]) -> str:
 def _print_check_verdict(findings: list[Finding]) -> str:
     if any(finding.severity == "serious" for finding in findings):
         return "\n[red]Serious:[/red] a test result on this data would be wrong."
-    return "\nNothing serious." if findings else "Nothing found."
+    return "\nNo serious problem." if findings else "No problem found."
 
 
 def _print_description(description: Description) -> None:
@@ -145,7 +145,7 @@ def _print_description(description: Description) -> None:
     rows.add_row("entities", f"{description.entities:,}")
     rows.add_row("relations", f"{description.relations:,}")
     rows.add_row("facts", facts)
-    rows.add_row("facts at an entity", f"median {degrees.median:g}, mean {degrees.mean:.1f}")
+    rows.add_row("facts per entity", f"median {degrees.median:g}, mean {degrees.mean:.1f}")
     rows.add_row("most facts", f"{degrees.highest:,} at {plain(degrees.highest_entity)}")
     if degrees.without_facts:
         rows.add_row("without facts in train", f"{degrees.without_facts:,} entities")
@@ -160,7 +160,7 @@ def _print_description(description: Description) -> None:
     console.print(rows)
     if reach:
         console.print(
-            f"(No rule of length 3 answers more than {reach.within[3]:.1%} of {reach.split}.)", highlight=False
+            f"(Rules of length 3 can answer at most {reach.within[3]:.1%} of the {reach.split} facts.)", highlight=False
         )
     frequent = make_printed_table("facts", "most frequent relations", right=("facts",))
     for name, count in description.frequent_relations:

@@ -1,4 +1,4 @@
-"""`stablerule evaluate`: how often the right answer comes first."""
+"""`stablerule evaluate`: ranking metrics of a model."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ HEADINGS = ("MRR", "Hits@1", "Hits@3", "Hits@10")
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")],
     dataset: Dataset | None = None,
-    split: Annotated[str, typer.Option(help=f"The facts to ask about: {', '.join(SPLITS)}.")] = "test",
-    ties: Annotated[
-        str, typer.Option(help=f"Rank among equal scores: {', '.join(FORMS)}. A claim uses realistic.")
-    ] = "realistic",
-    answer_from: Annotated[str, typer.Option(help=f"The facts to answer from: {' or '.join(GRAPHS)}.")] = "train",
+    split: Annotated[str, typer.Option(help=f"Facts to evaluate: {', '.join(SPLITS)}.")] = "test",
+    ties: Annotated[str, typer.Option(help=f"Rank among equal scores: {', '.join(FORMS)}.")] = "realistic",
+    answer_from: Annotated[str, typer.Option(help=f"Facts to answer from: {' or '.join(GRAPHS)}.")] = "train",
     groups: Annotated[str | None, typer.Option(metavar="GROUPS", help=HELP)] = None,
-    per_relation: Annotated[bool, typer.Option("--per-relation", help="Show every relation, not the worst.")] = False,
+    per_relation: Annotated[
+        bool, typer.Option("--per-relation", help="Show all relations, not only the worst.")
+    ] = False,
     json: Annotated[
         Path | None,
-        typer.Option(help="Also write the result to this file as JSON, in place of one that is there; - prints it."),
+        typer.Option(help="Also write JSON, replacing the file; - prints it."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the groups and of the bootstrap intervals.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of groups and intervals.")] = 0,
 ) -> None:
     """Evaluate a model: filtered ranks of the test answers, both directions."""
     form = check_ties(ties, "--ties")
     for option, value, choices in (("--split", split, SPLITS), ("--answer-from", answer_from, GRAPHS)):
         if value not in choices:
-            cure = " To cut a single file: --shares." if option == "--split" and "," in value else ""
+            cure = " To split a single file: --shares." if option == "--split" and "," in value else ""
             raise OptionError(f"{option} must be one of {', '.join(choices)}, got {value!r}.{cure}")
     if json is not None and json != STDOUT:
         check_output_option(json, "--json")
@@ -75,15 +75,15 @@ def evaluate(
         _check_own_split(dataset, split, model)
     _note_other_data(judged, dataset)
     asked = dataset.split(split)
-    # Without facts there is nothing to group, and the evaluator says so.
+    # Without facts there is nothing to group, and the evaluator raises an error.
     grouping = None if groups is None or not len(asked) else read_groups_option(groups, dataset, asked, seed)
     for text in grouping.notes if grouping else ():
         print_note(text)
     found = judge(judged, dataset, split=split, graph=answer_from, groups=grouping, seed=seed)  # type: ignore[arg-type]
     if found.in_graph:
         print_note(
-            f"{found.in_graph:,} of the {found.n // 2:,} facts asked about stand in the graph that answers "
-            f"({answer_from}): their figures say little about new facts."
+            f"{found.in_graph:,} of the {found.n // 2:,} evaluated facts are also in the graph that the model answers "
+            f"from ({answer_from}). Metrics on them say little about new facts."
         )
     if json is not None:
         result = found.to_json(form) | ({"grouping": grouping.to_json()} if grouping else {})
@@ -98,26 +98,25 @@ def evaluate(
 
 
 def _check_own_split(dataset: Dataset, split: str, model: Path) -> None:
-    """Say what else there is to ask about, where a model's folder has no facts in a split."""
+    """Raise an error that names the splits with facts, if the one asked for has none."""
     if not len(dataset.split(split)):
         others = [name for name in ("test", "valid") if len(dataset.split(name))]
         cure = f"--split {others[0]}, or " if others else ""
-        raise InputError(
-            f"{model}: the data in it has no facts in {split}. Pass {cure}the facts to ask about, as DATA."
-        )
+        raise InputError(f"{model}: its data has no facts in {split}. Pass {cure}the facts to evaluate as DATA.")
 
 
 def _note_other_data(model: Reasoner, dataset: Dataset) -> None:
     if model.data_.sha256 != dataset.graph.sha256:
         print_note(
-            f"the model learned from {model.data_.name!r} ({model.data_.facts:,} facts), which is not the train of "
-            f"{dataset.name!r} ({dataset.graph.n_facts:,} facts). It is asked about the latter all the same."
+            f"the model was trained on {model.data_.name!r} ({model.data_.facts:,} facts), not on the training facts "
+            "of "
+            f"{dataset.name!r} ({dataset.graph.n_facts:,} facts)."
         )
 
 
 def _print_evaluation(found: Evaluation, form: Ties, *, every_relation: bool) -> None:
     print_line(
-        f"[bold]{plain(found.data['name'])}[/bold], {found.options['split']}: {found.n:,} queries, two a fact, "
+        f"[bold]{plain(found.data['name'])}[/bold], {found.options['split']}: {found.n:,} queries, two for each fact, "
         f"answered by {plain(found.model['method'])} from {found.options['graph']}"
     )
     rows = make_printed_table("ties", *HEADINGS, right=HEADINGS)
@@ -128,21 +127,21 @@ def _print_evaluation(found: Evaluation, form: Ties, *, every_relation: bool) ->
             bounds = ("-".join(f"{bound:.3f}" for bound in intervals[metric]) for metric in METRICS)
             rows.add_row(f"  {found.resampling.confidence:.0%} interval", *bounds)
     _print_section(rows)
-    _print_section(_print_figures_table("asked for the", found.by_direction(form).items()))
-    _print_section(_print_figures_table("facts at the entity", found.by_degree(form).items()))
+    _print_section(_print_figures_table("direction", found.by_direction(form).items()))
+    _print_section(_print_figures_table("degree of the entity", found.by_degree(form).items()))
     worst_first = sorted(found.by_relation(form).items(), key=lambda item: (item[1].mrr, item[0]))
     shown = worst_first if every_relation else worst_first[:WORST_SHOWN]
     _print_section(_print_figures_table("relation" if len(shown) == len(worst_first) else "worst relations", shown))
     if len(shown) < len(worst_first):
         print_message(f"{len(shown)} of {len(worst_first):,} relations; --per-relation shows all.")
-    told = f"Ranked in {found.seconds:.1f} s."
-    if METHODS[found.model["method"]].kind not in ("embedding", "graph network"):  # those score every entity
-        told = (
-            f"A score above the floor: {found.coverage:.1%} of the right answers; those below it stand by "
-            "popularity, that is by how many facts of the relation end there.\n"
-            f"No candidate at all: {found.no_candidate:.1%} of the queries.\n{told}"
+    method, summary = METHODS[found.model["method"]], f"Ranked in {found.seconds:.1f} s."
+    if method.kind not in ("embedding", "graph network"):  # those score every entity
+        reached = "reached by a rule; the others are ranked by popularity" if method.explains else "scored above zero"
+        summary = (
+            f"{found.coverage:.1%} of the correct answers are {reached}.\n"
+            f"{found.no_candidate:.1%} of the queries have no candidate.\n{summary}"
         )
-    print_line(f"\n{told}")
+    print_line(f"\n{summary}")
 
 
 def _print_group_figures(found: Evaluation, form: Ties) -> None:
@@ -156,7 +155,7 @@ def _print_group_figures(found: Evaluation, form: Ties) -> None:
         mrr, *hits = _format_figure_cells(figures)
         rows.add_row(plain(name), f"{figures.n:,}", mrr, f"{low:.3f}-{high:.3f}", *hits, f"{figures.coverage:.1%}")
     chance = {metric: spread.mean for metric, spread in over.by_chance.items()}
-    for title, values in (("mean of groups", over.mean), ("deviation", over.std), ("... by chance", chance)):
+    for title, values in (("mean of groups", over.mean), ("std of groups", over.std), ("std by chance", chance)):
         mrr, *hits = _format_figure_cells(values)
         rows.add_row(f"[italic]{title}[/italic]", "", mrr, "", *hits, "")
     _print_section(rows)
@@ -164,7 +163,7 @@ def _print_group_figures(found: Evaluation, form: Ties) -> None:
     print_line(
         f"\nWorst group by MRR: {plain(worst.group)}, {worst.value:.3f}. The groups differ "
         + ("more than" if over.std["mrr"] > most else "no more than")
-        + f" random ones, which stay below {most:.3f} in 95% of cases."
+        + f" random groups (std below {most:.3f} in 95% of cases)."
     )
 
 

@@ -1,4 +1,4 @@
-"""`stablerule explain`: why an answer was given, or why not."""
+"""`stablerule explain`: why an answer was predicted, or why it was not."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 def explain(
     model: ModelArgument,
-    head: Annotated[str, typer.Argument(metavar="HEAD", help="An entity.")],
-    relation: Annotated[str, typer.Argument(metavar="RELATION", help="A relation; ~name is its inverse.")],
-    tail: Annotated[str, typer.Argument(metavar="TAIL", help="The answer to look at.")],
+    head: Annotated[str, typer.Argument(metavar="HEAD", help="The head entity.")],
+    relation: Annotated[str, typer.Argument(metavar="RELATION", help="The relation; ~name is its inverse.")],
+    tail: Annotated[str, typer.Argument(metavar="TAIL", help="The answer to explain.")],
     graph: GraphOption = None,
-    top: Annotated[int, typer.Option(help="How many rules to show; 0 shows all.")] = 5,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    top: Annotated[int, typer.Option(help="Number of rules to show; 0 shows all.")] = 5,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say which rules lead to an answer, by which facts; or why it is not the first, or none."""
+    """Explain an answer by its rules and facts, or why it is not ranked first."""
     if top < 0:
         raise OptionError(f"--top must be 0 or more, got {top}.")
     opened = open_model_argument(model, graph)
@@ -37,7 +37,7 @@ def explain(
         print_json(doubt.to_json() | {"split": split, "explanations": [reason.to_json() for reason in reasons]})
         return
     if reasons:
-        known = f"a fact of {split}" if split else "not a known fact"
+        known = f"a known fact ({split})" if split else "a new fact"
         _print_explanation(
             [f"{spell_facts_of_reason([doubt.triple])}: {doubt.place}, score {spell_score(doubt.score)}, {known}"]
         )

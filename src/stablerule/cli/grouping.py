@@ -1,4 +1,4 @@
-"""Groups as they are asked for on the command line."""
+"""The option --groups: make the groups, and print the shift between them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ BUILDERS = ("by_paths", "by_degree", "by_relation", "by_random")
 ATTRIBUTE = "by_attribute="
 ARBITRARY = "by_paths=arbitrary"
 SOME_GROUPS = (
-    f"{', '.join(BUILDERS)}, {ARBITRARY}, {ATTRIBUTE}RELATION, or a file with the label of each entity (two columns) "
-    "or fact (four)"
+    f"{', '.join(BUILDERS)}, {ARBITRARY}, {ATTRIBUTE}RELATION, or a file of entity labels (two columns) or fact "
+    "labels (four)"
 )
-HELP = f"Also judge groups: {SOME_GROUPS}."
+HELP = f"Also evaluate groups: {SOME_GROUPS}."
 
 
 def read_groups_option(asked: str, dataset: Dataset, facts: Triples, seed: int, *, measure: bool = True) -> Grouping:
-    """Group facts of a dataset. Labels of an attribute may come from all splits: they are not there to answer."""
+    """Group facts of a dataset. Labels of an attribute may come from all splits, since they answer no query."""
     from stablerule import shifts  # noqa: PLC0415  # few evaluations have groups, and shifts take a moment to import
 
     graph = dataset.graph
@@ -40,21 +40,21 @@ def read_groups_option(asked: str, dataset: Dataset, facts: Triples, seed: int, 
         return shifts.by_attribute(facts, graph, relation, labels_from=everything, seed=seed, measure=measure)
     if find_path_kind(Path(asked)) == "file":
         return shifts.by_file(facts, graph, Path(asked), seed=seed, measure=measure)
-    ways = [*BUILDERS, ARBITRARY, f"{ATTRIBUTE}RELATION"]
+    choices = [*BUILDERS, ARBITRARY, f"{ATTRIBUTE}RELATION"]
     raise OptionError(
-        f"--groups must be {', '.join(ways)} or a file of labels, got {asked!r}, which is no file here."
-        f"{spell_closest(asked, ways)}"
+        f"--groups must be {', '.join(choices)} or an existing file of labels, got {asked!r}."
+        f"{spell_closest(asked, choices)}"
     )
 
 
 def print_group_shift(grouping: Grouping) -> None:
-    """Say how far the groups are apart, beside what chance gives."""
+    """Print the distances between the groups, with the distances expected by chance."""
     if not grouping.shift:
         return
     columns = ("distance", "by chance", "up to")
-    rows = make_printed_table("how far the groups are apart", *columns, "", right=columns)
+    rows = make_printed_table("shift between groups", *columns, "", right=columns)
     for size in grouping.shift:
-        verdict = "shifted" if size.is_shifted else "no more than chance"
+        verdict = "shifted" if size.is_shifted else "within chance"
         rows.add_row(size.measure, f"{size.value:.3f}", f"{size.chance:.3f}", f"{size.chance_high:.3f}", plain(verdict))
     console.print()
     print_table(rows)

@@ -1,4 +1,4 @@
-"""What Ctrl-C does: it ends the program at once while there is nothing to lose, and interrupts the work afterwards."""
+"""What Ctrl-C does: end the program at once while there is nothing to save, interrupt the work afterwards."""
 
 import os
 import signal
@@ -9,22 +9,22 @@ INTERRUPTED = 130
 
 
 def end_at_once() -> None:
-    """From now on Ctrl-C ends the process quietly, without a look at what it is doing: it imports, or it is done.
+    """Let Ctrl-C end the process at once and without a traceback: for use while it only imports, or after its work.
 
-    A process that ignores Ctrl-C, as those in the background of a shell do, goes on to ignore it.
+    A process that ignores Ctrl-C, as background jobs of a shell do, still ignores it.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end_interrupted_command)
 
 
 def interrupt_work() -> None:
-    """From now on Ctrl-C raises KeyboardInterrupt, so that the work can keep what it has and clean up."""
+    """Let Ctrl-C raise KeyboardInterrupt, so that the work can save its results and clean up."""
     if signal.getsignal(signal.SIGINT) is _end_interrupted_command:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Tell whether Ctrl-C is behind an error: Python 3.11 and some imports wrap it in an error of another kind."""
+    """Return whether Ctrl-C caused an error: Python 3.11 and some imports wrap it in another kind of error."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True

@@ -1,4 +1,4 @@
-"""`stablerule learn`: from data to a model."""
+"""`stablerule learn`: train a model and save it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from stablerule.registry import METHODS, MODELS, find_method
 
 
 def _print_method_list(asked: bool) -> None:
-    """Print all methods, a line each, and end."""
+    """Print one line for each method, then exit."""
     if not asked:
         return
     rows = make_printed_table("method", "kind", "unseen entities", "explains", "what it is")
@@ -40,47 +40,45 @@ def _print_method_list(asked: bool) -> None:
 @take_data_options
 def learn(
     open_data: Callable[[], Dataset],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the model.")] = None,
-    method: Annotated[str, typer.Option(help="How to learn; --list shows all methods.")] = "stablerule",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the model.")] = None,
+    method: Annotated[str, typer.Option(help="Learning method; --list shows all.")] = "stablerule",
     max_length: Annotated[int | None, typer.Option(help="Longest rule body; 3 for most methods.")] = None,
     paper: Annotated[
-        str | None, typer.Option(metavar="GRAPH", help="The paper's own hyper-parameters for a graph, such as umls.")
+        str | None, typer.Option(metavar="GRAPH", help="Use the paper's settings for a graph, such as umls.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same rules.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed; same seed, same rules.")] = 0,
     option: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any option of the method, as name=value; may be given several times."),
+        typer.Option("--set", help="Set an option of the method: name=value. Repeatable."),
     ] = None,
     examples: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="A train-side split: walk all of its facts, learn from its examples."),
+        typer.Option(metavar="FOLDER", help="A train-side split: learn only from its examples."),
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="A budget: end in time, with what was learned.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Time budget; saves what has been learned by then.")] = None,
     _listed: Annotated[
-        bool, typer.Option("--list", callback=_print_method_list, is_eager=True, help="Show all methods.")
+        bool, typer.Option("--list", callback=_print_method_list, is_eager=True, help="List all methods.")
     ] = False,
     no_refit: Annotated[
         bool,
         typer.Option(
             "--no-refit",
-            help="Without validation facts: hold none out, and choose on training facts.",
+            help="Hold out no facts; choose on the training facts.",
         ),
     ] = False,
-    no_graph: Annotated[
-        bool, typer.Option("--no-graph", help="Leave the graph out of the model's folder: 40 bytes a fact.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run to the same folder was killed.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model if there is one.")] = False,
+    no_graph: Annotated[bool, typer.Option("--no-graph", help="Save without the graph (40 bytes a fact).")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan only.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run to the same folder.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model.")] = False,
 ) -> None:
     """Train a model and save it to a folder."""
     asked = _collect_named_options(method, max_length, seed, minutes) | parse_set_options(option or [])
     model = _make_learner_from_options(method, paper, asked)
     model.check_options()
     if resume and not isinstance(model, StableRule):
-        raise OptionError(f"--resume is for stablerule; {method} begins anew: leave it out.")
+        raise OptionError(f"--resume works only with the method stablerule, got {method}. Leave it out.")
     if no_refit and not model.refits:
-        raise OptionError(f"--no-refit is for learners of rules that hold facts out; {method} does not: leave it out.")
+        raise OptionError(f"--no-refit works only with methods that hold facts out; {method} does not. Leave it out.")
     if not dry_run:
         output = _check_output_option(output, resume=resume, overwrite=overwrite)
         overwrite = overwrite or output.exists()
@@ -96,12 +94,12 @@ def learn(
     may_refit = model.refits and not (no_refit or examples or len(dataset.valid))
     if may_refit and (held_out := count_held_out(dataset.graph)):
         print_message(
-            f"  {held_out:,} of {dataset.graph.n_facts:,} facts are held out to choose and calibrate on; "
-            "then the rules are measured on all facts"
+            f"  {held_out:,} of {dataset.graph.n_facts:,} facts are held out, to choose the aggregation and to "
+            "calibrate; the rules are then measured on all facts"
         )
     taught = None if examples is None else _read_examples(examples, dataset)
     if taught is not None:
-        print_message(f"  {len(taught):,} of {dataset.graph.n_facts:,} facts are examples")
+        print_message(f"  {len(taught):,} of {dataset.graph.n_facts:,} facts are used as examples")
     if dry_run or output is None:
         return
     began = time.perf_counter()
@@ -111,7 +109,7 @@ def learn(
         goes_on = isinstance(model, StableRule) and _can_be_resumed(model)
         if not goes_on:
             _remove_checkpoint_folder(_name_checkpoint_folder(output))
-    for text in model.learned_.notes:  # of a file of rules: what could not be taken in
+    for text in model.learned_.notes:  # about a file of rules: what could not be read
         print_note(text)
     seconds = time.perf_counter() - began
     explains = METHODS[method].explains
@@ -119,11 +117,11 @@ def learn(
     print_message(f"{what}, in {seconds:.1f} s. Saved to {plain(str(output))}")
     _print_learning_summary(model, dataset)
     if goes_on and not model.learned_.interrupted:
-        print_message("Go on with --resume, and more --minutes.")
-    then = "Look at them with: stablerule rules" if explains else "Ask it with: stablerule ask"
+        print_message("To continue, run again with --resume and more --minutes.")
+    then = "To see them: stablerule rules" if explains else "To ask it: stablerule ask"
     print_message(f"{then} {plain(shlex.quote(str(output)))}")
     if model.learned_.interrupted:
-        print_message("This is what was learned so far." + " Go on with --resume." * goes_on)
+        print_message("The model has what was learned so far." + " Continue with --resume." * goes_on)
         raise KeyboardInterrupt
 
 
@@ -134,7 +132,7 @@ def _read_examples(folder: Path, dataset: Dataset) -> Triples:
 
 
 def _print_learning_summary(model: Reasoner, dataset: Dataset) -> None:
-    """Say what was chosen on valid facts, how learning ended, and what there is no calibration for."""
+    """Print the chosen aggregation, how training ended, and why there is no calibration if there is none."""
     learned, course = model.learned_, model.learned_.course
     if learned.choice is not None:
         lines = [line for size in learned.sizes for line in size.lines()] + learned.choice.lines()
@@ -144,16 +142,17 @@ def _print_learning_summary(model: Reasoner, dataset: Dataset) -> None:
         print_message(f"The rules were measured again on all {dataset.graph.n_facts:,} facts.")
     if course is not None and course.best_mrr is not None:
         print_message(
-            f"MRR {course.best_mrr:.3f} on valid facts after epoch {course.best_epoch}, ended by {learned.ended_by}."
+            f"Network: validation MRR {course.best_mrr:.3f} at epoch {course.best_epoch}, training ended by "
+            f"{learned.ended_by}."
         )
     elif learned.ended_by == "minutes":
-        print_note("the minutes were over before all was learned that would have been without them.")
+        print_note("the time budget ran out before training finished.")
     if learned.choice is not None and isinstance(why := model.calibration_for(dataset.graph), str):
-        print_note(f"there is no calibration, so new facts will have no probability: {why}.")
+        print_note(f"no calibration, so new facts get no probability: {why}.")
 
 
 def _collect_named_options(method: str, max_length: int | None, seed: int, minutes: float | None) -> dict[str, Any]:
-    """The options with names of their own, those that were given; not every method has a longest body."""
+    """Return the named options that were given; not every method has `max_length`."""
     find_method(method)
     options: dict[str, Any] = {"seed": seed}
     if max_length is not None:
@@ -167,29 +166,29 @@ def _make_learner_from_options(method: str, paper: str | None, options: dict[str
     chosen: dict[str, Any] = {}
     if paper is not None:
         if method != StableRule.method:
-            raise OptionError(f"--paper is for stablerule, not for {method}.")
+            raise OptionError(f"--paper works only with the method stablerule, got {method}. Leave it out.")
         chosen = StableRule.paper(paper).options
     return MODELS[method].with_options(join_options(chosen, options))
 
 
 def _check_output_option(output: Path | None, *, resume: bool, overwrite: bool) -> Path:
-    """Look before the work, not after it, whether its result has a place."""
+    """Check that the output can be written before starting."""
     if output is None:
-        raise OptionError("Say where the model goes, with -o FOLDER; or --dry-run to see the plan only.")
+        raise OptionError("No output folder. Pass -o FOLDER, or --dry-run to print the plan only.")
     place = output.resolve()
     if not place.name:
-        raise OptionError(f"-o must be a folder of its own, got {str(output)!r}.")
+        raise OptionError(f"-o must be a new folder for the model, got {str(output)!r}.")
     restore_folder(place)
     restore_folder(_name_checkpoint_folder(place))
     begun = _name_checkpoint_folder(place).is_dir()
     if place.exists() and not (overwrite or (resume and begun)):
         raise WriteError(
-            f"{output}: already exists. Choose another place, or --overwrite it."
+            f"{output}: already exists. Choose another folder, or replace it with --overwrite."
             + (f" There is nothing to resume: no checkpoint at {_name_checkpoint_folder(output)}." if resume else "")
         )
     check_output_folder(output, overwrite=True)
     if resume and not begun:
-        print_message(f"No checkpoint at {plain(str(_name_checkpoint_folder(output)))}: beginning at the beginning.")
+        print_message(f"No checkpoint at {plain(str(_name_checkpoint_folder(output)))}: starting from the beginning.")
     return output
 
 
@@ -203,7 +202,7 @@ def _fit_with_checkpoint_option(
     resume: bool,
     refit: bool,
 ) -> None:
-    """Learn; a killed run leaves its checkpoint beside the model's folder, a finished one does not."""
+    """Fit the model; an interrupted run leaves a checkpoint beside the model's folder, a finished one does not."""
     more: dict[str, Any] = {"refit": refit} if model.refits else {}
     if not isinstance(model, StableRule):
         model.fit(dataset, examples=examples, minutes=minutes, **more)
@@ -213,12 +212,12 @@ def _fit_with_checkpoint_option(
         model.fit(dataset, examples=examples, minutes=minutes, checkpoint=kept, resume=resume, **more)
     except KeyboardInterrupt:
         if kept.is_dir():
-            print_message(f"What was learned is kept in {plain(str(kept))}: go on with --resume.")
+            print_message(f"The checkpoint is in {plain(str(kept))}. Continue with --resume.")
         raise
 
 
 def _save_to_output_option(model: Reasoner, dataset: Dataset, output: Path, *, overwrite: bool, graph: bool) -> None:
-    """Save a model; where another has appeared while this one learned, it is saved beside it, and that is an error."""
+    """Save a model; if another appeared at its place during training, save it beside that one and raise an error."""
 
     def save(place: Path, *, overwrite: bool) -> None:
         model.save(place, overwrite=overwrite, graph=graph, source=dataset.source, reading=dataset.reading)
@@ -233,12 +232,13 @@ def _save_to_output_option(model: Reasoner, dataset: Dataset, output: Path, *, o
                 break
         _remove_checkpoint_folder(_name_checkpoint_folder(output))
         raise OutputExists(
-            f"{output}: appeared while the model learned, and is not replaced. The model is saved to {beside}."
+            f"{output}: was created by another process during training, and is not replaced. The model is saved to "
+            f"{beside}."
         ) from error
 
 
 def _can_be_resumed(model: Reasoner) -> bool:
-    """Tell whether training was ended by Ctrl-C or by the time budget."""
+    """Return whether Ctrl-C or the time budget ended training."""
     course = model.learned_.course
     return course is not None and course.ended_by in ("interrupt", "minutes")
 

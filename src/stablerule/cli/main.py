@@ -1,8 +1,8 @@
-"""`stablerule`: where all commands come together, and all errors end.
+"""`stablerule`: the command line, which runs the commands and prints their errors.
 
-A command's file imports what the command needs, which can take a second; so it is imported when it runs. The table of
-the library's own commands says where each is and which line `--help` shows; a test holds the lines against the
-docstrings. Other distributions add commands by the entry points `stablerule.commands`.
+Importing a command can take a second, so each is imported when it runs. A table has the function of each command of the
+library, and its line in `--help`; a test compares these lines with the docstrings. Other distributions add commands
+with entry points `stablerule.commands`.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from stablerule.registry import LABORATORY_COMMANDS, load_entry_point, make_miss
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Shows the traceback of an error, which otherwise is one line.
+# Set, it shows the traceback of an error. Otherwise an error is one line.
 DEBUG = "STABLERULE_DEBUG"
 FAILED, UNEXPECTED, CLOSED_PIPE = 2, 3, 141
-# Of click, or of the copy of it that newer versions of typer carry.
+# From click, or from the copy of click inside newer versions of typer.
 USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 class CommandPlace(NamedTuple):
-    """A command that is not imported yet: module and function, and the first line of its docstring."""
+    """A command that is not imported yet: its module and function, and the first line of its docstring."""
 
     where: str
     about: str
@@ -59,33 +59,29 @@ COMMANDS: dict[str, CommandPlace] = {
     "shift": _place_command("shift:shift", "Check whether a model will hold up on your queries."),
     "ask": _place_command(
         "ask:ask",
-        "Answer (HEAD, RELATION, ?), the best answer first; or all queries of a file, as a table with tabs.",
+        "Answer one query, best answers first, or all queries of a file.",
     ),
     "explain": _place_command(
-        "explain:explain", "Say which rules lead to an answer, by which facts; or why it is not the first, or none."
+        "explain:explain", "Explain an answer by its rules and facts, or why it is not ranked first."
     ),
     "complete": _place_command(
         "complete:complete",
-        "Find the facts that the model concludes and no file has, each with its best rule and a path if it has rules.",
+        "Predict new facts for the whole graph, each with its best rule and supporting path.",
     ),
     "serve": _place_command("serve:serve", "Answer over HTTP: the JSON API of a model, without pages."),
     "data.list": _place_command("data:list_datasets", "List the known graphs."),
-    "data.get": _place_command(
-        "data:get", "Get a known graph: from STABLERULE_DATA, from the cache, or from the network."
-    ),
+    "data.get": _place_command("data:get", "Get a known graph from STABLERULE_DATA, the cache or the network."),
     "data.check": _place_command(
-        "data:check", "Look for what spoils results. Exit code 1 when something makes a test result wrong."
+        "data:check", "Check data for leaks and other problems; exit with 1 if one is serious."
     ),
-    "data.stats": _place_command("data:stats", "Count facts, degrees and relations, and tell how far rules can reach."),
-    "data.convert": _place_command(
-        "data:convert", "Write data in another format, and split a single file into train, valid and test."
-    ),
+    "data.stats": _place_command("data:stats", "Print the size of a graph, its relations, and what rules can answer."),
+    "data.convert": _place_command("data:convert", "Save data in another format; --shares splits a single file."),
 }
-GROUPS = {"data": "Look at data, check it, get known graphs, change formats."}
+GROUPS = {"data": "Get known graphs; describe, check and convert data."}
 
 
 class NotImported(TyperCommand):
-    """A command by its name and what it is about, which is all that the help of its group shows."""
+    """A command that is not imported yet: the name and summary for the help of its group."""
 
     def __init__(self, name: str, about: str, load: Callable[[], Any]) -> None:
         super().__init__(name, help=about)
@@ -93,7 +89,7 @@ class NotImported(TyperCommand):
 
 
 class PluginGroup(TyperGroup):
-    """The library's commands, and those that other distributions add by the entry points `stablerule.commands`.
+    """The library's commands, and those that other distributions add with entry points `stablerule.commands`.
 
     An entry point `tune` is `stablerule tune`; `data.aminer` is `stablerule data aminer`.
     """
@@ -109,11 +105,11 @@ class PluginGroup(TyperGroup):
                 self.commands[name] = NotImported(name, about, partial(_load_command_module, where, name))
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Name the library's own commands, then the others."""
+        """List the library's own commands, then the others."""
         return [*super().list_commands(ctx), *self._read_names()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command by its name, or None; `resolve_command` imports it."""
+        """Return a command by its name, None if there is none; `resolve_command` imports it."""
         if cmd_name in self.commands:
             return super().get_command(ctx, cmd_name)
         entry = self._read_names().get(cmd_name)
@@ -124,11 +120,11 @@ class PluginGroup(TyperGroup):
             return load_entry_point(entry, lambda made: make_plugin_command(made, cmd_name))
 
         about = LABORATORY_COMMANDS.get(f"{self._place}{cmd_name}")
-        # What an unknown distribution brings says only itself what it is about.
+        # The summary of another distribution's command is in its own code.
         return load() if about is None else NotImported(cmd_name, about, load)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that was typed and import it, or say where to get it."""
+        """Find the command that was typed and import it; an error says how to install a missing one."""
         if args[0] not in self.commands and args[0] not in self._read_names() and not ctx.resilient_parsing:
             whole = f"{self._place}{args[0]}"
             if whole in LABORATORY_COMMANDS:
@@ -136,9 +132,9 @@ class PluginGroup(TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         if isinstance(command, NotImported):
             command = command.load()
-            if command is None:  # a note says why
+            if command is None:  # a note has the reason
                 ctx.fail(f"No such command {name!r}.")
-        if not isinstance(command, TyperGroup):  # of a group the command is still to be imported
+        if not isinstance(command, TyperGroup):  # the command of a group is not imported yet
             interrupt_work()
         return name, command, rest
 
@@ -154,7 +150,7 @@ def _load_command_module(where: str, name: str) -> Any:
 
 
 def make_plugin_command(made: Any, name: str) -> Any:
-    """Make a command of a function or of an app of commands."""
+    """Make a command from a function or from a Typer app."""
     holder = typer.Typer(add_completion=False)
     if isinstance(made, typer.Typer):
         holder.add_typer(made, name=name)
@@ -165,7 +161,7 @@ def make_plugin_command(made: Any, name: str) -> Any:
 
 app = typer.Typer(
     cls=PluginGroup,
-    help="Learn logical rules from a knowledge graph, and know where they hold.",
+    help="Learn readable rules from a knowledge graph, and check when to trust them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -188,15 +184,15 @@ def main(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Results go to standard output, everything else to standard error.
+    """Print results to standard output, everything else to standard error.
 
-    Exit codes: 1 when `data check` finds something serious or a condition of `shift` holds, 2 for an error in what was
-    asked, 3 for one of ours.
+    Exit codes: 1 if `data check` finds a serious problem or a condition of `shift --fail-if` is true, 2 for a mistake
+    in the input, 3 for a bug.
     """
 
 
 def run() -> None:
-    """Run the command line; every end has its exit code, see `main`."""
+    """Run the command line and exit with the code that `main` describes."""
     _open_missing_streams()
     notes = logging.StreamHandler(sys.stderr)
     notes.setFormatter(NoteFormatter())
@@ -204,28 +200,28 @@ def run() -> None:
     announce_by(print_message)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that can't show a name gets its code instead of a traceback.
+            # For a name that the terminal can't show, print an escape sequence instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
     sys.exit(_run_command_line())
 
 
 def _open_missing_streams() -> None:
-    """Lead closed standard streams nowhere: else the next file that is opened would get what is printed."""
+    """Open closed standard streams on the null device: otherwise the next file opened would receive the output."""
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number, which is this one
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115  # until the end
 
 
 def _run_command_line() -> int:
     try:
-        # Not standalone: typer would end the process itself, with 1 for a reader who has gone.
+        # Not standalone: typer would exit by itself, with code 1 when the reader closed the pipe.
         code = app(standalone_mode=False)
         sys.stdout.flush()
-    except BaseException as error:  # a panic of polars is no Exception
+    except BaseException as error:  # a panic of polars is not an Exception
         code = _print_error_of_command(error)
     if code == INTERRUPTED:
         errors.print("Interrupted.")
@@ -233,7 +229,7 @@ def _run_command_line() -> int:
 
 
 def _print_error_of_command(error: BaseException) -> int:
-    """Say what happened, in one line, and return the exit code for it."""
+    """Print the error in one line and return its exit code."""
     match error:
         case StableRuleError():
             code = _print_error(error, str(error))
@@ -242,20 +238,20 @@ def _print_error_of_command(error: BaseException) -> int:
         case _ if is_interrupt(error):
             code = INTERRUPTED
         case BrokenPipeError() | SystemExit(code=1):
-            # Commands end with typer.Exit, whose code is returned: a bare exit is what rich and typer do on a closed
-            # pipe (`| head`). That is no error, and it is not the 1 that means "serious".
+            # Commands end with typer.Exit, whose code is returned. Only rich and typer exit bare, on a closed pipe
+            # (`| head`). That is not an error, and not the 1 that means "serious".
             code = _discard_standard_output(CLOSED_PIPE)
         case SystemExit():
             code = error.code if isinstance(error.code, int) else 0
         case MemoryError():
-            code = _print_error(error, "there is not enough memory for this. Free some, or bring fewer facts.")
+            code = _print_error(error, "not enough memory. Free some, or use fewer facts.")
         case OSError():
             code = _discard_standard_output(_print_error(error, f"{error.strerror or error}."))
         case _ if isinstance(error, USAGE_ERROR):
             rich_utils.rich_format_error(error)
             code = FAILED
         case _:
-            what = f"{type(error).__name__}: {error}. This should not happen. {DEBUG}=1 shows where it did."
+            what = f"{type(error).__name__}: {error}. This is a bug. Set {DEBUG}=1 to see where it happened."
             code = _print_error(error, what, UNEXPECTED)
     return code
 
@@ -268,7 +264,7 @@ def _print_error(error: BaseException, what: str, code: int = FAILED) -> int:
 
 
 def _discard_standard_output(code: int) -> int:
-    """Lead away what is still to be written to standard output: Python would complain about it at exit."""
+    """Discard what is not yet written to standard output: Python would report an error at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code

@@ -1,4 +1,4 @@
-"""What people and machines get to see; lines that are too long for a terminal break where a reader expects it."""
+"""Print results for people and machines, and wrap long lines at good places."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 HANGING = "    "
 BEFORE_ATOMS = re.compile(r" *(?:<?\d+% +)?")  # white space, and the share of a rule
-# Without emoji=False rich turns a name such as :smile: into a picture.
+# Without emoji=False, rich turns a name such as :smile: into a picture.
 console = Console(emoji=False)
 errors = Console(stderr=True, emoji=False)
 
 STDOUT = Path("-")
 
-# Between columns; and a column of words is never narrower than this.
+# Spaces between columns; the least width of a text column.
 SPACE, NARROWEST = 2, 12
 
-# What moves the cursor, colours the screen, begins a new line or turns the direction of writing: none of it belongs to
-# a name, and a file from elsewhere may hold it on purpose.
+# Characters that move the cursor, colour the screen, break lines or change the writing direction. They don't belong in
+# a name, and an untrusted file may contain them on purpose.
 CONTROLS = {
     code: chr(code).encode("unicode_escape").decode()
     for code in (*range(0x20), *range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
@@ -44,7 +44,7 @@ CONTROLS = {
 
 
 def print_json(value: Any) -> None:
-    """For machines: plain JSON on standard output, whatever the terminal is."""
+    """Print JSON to standard output, without colours or wrapping."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -54,7 +54,7 @@ def print_json(value: Any) -> None:
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write plain JSON to a file, whole or not at all."""
+    """Write JSON to a file, completely or not at all."""
     from stablerule.io.atomic import write_beside  # noqa: PLC0415  # `--help` prints, and writes no file
 
     with write_beside(path) as temporary:
@@ -62,24 +62,24 @@ def write_json(value: Any, path: Path) -> None:
 
 
 def print_line(text: str) -> None:
-    """Print a line of a result, with its markup, to standard output."""
+    """Print a line of a result, with markup, to standard output."""
     _print_wrapped(console, text)
 
 
 def print_message(text: str) -> None:
-    """Print what is no result, with its markup, to standard error."""
+    """Print a message, with markup, to standard error."""
     _print_wrapped(errors, text)
 
 
 def print_atoms(line: str) -> None:
-    """Print a line with rules or facts to standard output; what does not fit goes on below, further in."""
+    """Print a line with rules or facts to standard output, wrapped with an indent."""
     wide = console.is_terminal or "COLUMNS" in os.environ
     for part in wrap_atoms(show_control_characters(line), console.width) if wide else [show_control_characters(line)]:
         typer.echo(part)
 
 
 def _print_wrapped(screen: Console, text: str) -> None:
-    """Break at words on a terminal, below the first word; a file or a pipe gets the line as it is."""
+    """Wrap at words on a terminal, aligned with the first word; don't wrap in a file or a pipe."""
     if not screen.is_terminal:
         screen.print(text, highlight=False, soft_wrap=True)
         return
@@ -88,16 +88,16 @@ def _print_wrapped(screen: Console, text: str) -> None:
 
 
 def print_note(text: str) -> None:
-    """Print a remark beside the result to standard error."""
+    """Print a note about the result to standard error."""
     print_message(f"Note: {plain(text)}")
 
 
 class _OnlyTried(Exception):
-    """Ends a writing that was only tried."""
+    """Ends an attempt to write, before anything is written."""
 
 
 def check_output_option(path: Path, option: str) -> None:
-    """Check before the work, not after it, that its result can be written."""
+    """Check that the output can be written before starting."""
     from stablerule.io.atomic import write_beside  # noqa: PLC0415  # `--help` prints, and writes no file
 
     if not path.name:
@@ -107,7 +107,7 @@ def check_output_option(path: Path, option: str) -> None:
 
 
 def make_printed_table(*columns: str, right: tuple[str, ...] = ()) -> Table:
-    """For people: a table without vertical lines; the columns named in `right` are numbers, which are never broken."""
+    """Make a table without vertical lines; the columns named in `right` are numbers, which never wrap."""
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, SPACE, 0, 0), collapse_padding=True)
     for column in columns:
         is_number = column in right
@@ -121,7 +121,7 @@ def make_printed_table(*columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def print_table(made: Table) -> None:
-    """Print a table; what must not be broken is whole, even where that is wider than the terminal."""
+    """Print a table; columns that must not wrap may make it wider than the terminal."""
     needed = 0
     for column in made.columns:
         longest = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
@@ -131,7 +131,7 @@ def print_table(made: Table) -> None:
 
 
 def spell_byte_size(count: float) -> str:
-    """Bytes as people say them.
+    """Spell a number of bytes with its unit.
 
     >>> spell_byte_size(1_500_000)
     '1.5 MB'
@@ -144,18 +144,18 @@ def spell_byte_size(count: float) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that rich prints as it is: a name may look like markup, or hold what a terminal obeys."""
+    """Escape text so that rich prints it unchanged: a name may contain markup or control characters."""
     shown = show_control_characters(text)
     body = shown.rstrip("\\")
     if body == shown:
         return escape(shown)
-    # A backslash at the end would take away the meaning of a tag that follows: here one always follows, of no style.
+    # A backslash at the end would escape a tag that follows. So an empty tag always follows here.
     backslashes = shown[len(body) :] * 2
     return f"{escape(body)}{backslashes}[none][/none]"
 
 
 def show_control_characters(text: str) -> str:
-    r"""Show control characters instead of sending them to a terminal.
+    r"""Replace control characters by their escape sequences.
 
     >>> print(show_control_characters("red: \x1b[31m"))
     red: \x1b[31m
@@ -165,7 +165,7 @@ def show_control_characters(text: str) -> str:
 
 @contextmanager
 def name_options_as_typed() -> Iterator[None]:
-    """Name options as they are typed, in errors about the arguments of a function.
+    """Rename arguments to options, as the user types them, in the errors of a function.
 
     >>> with name_options_as_typed():
     ...     raise OptionError("Argument 'per_query' must be at least 1, got 0.")
@@ -181,15 +181,15 @@ def name_options_as_typed() -> Iterator[None]:
 
 
 class NoteFormatter(logging.Formatter):
-    """Notes of the reader as one line each."""
+    """Format log records as notes of one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Add a word in front, and show what a terminal would obey."""
+        """Add the prefix and escape control characters."""
         return f"Note: {show_control_characters(super().format(record))}"
 
 
 def wrap_atoms(line: str, width: int) -> list[str]:
-    """Break a line of rules or facts between atoms; what follows stands further in than the first atom.
+    """Break a line of rules or facts between atoms, and indent the rest further than the first atom.
 
     >>> for part in wrap_atoms("  r(X, Y) <- in('New York', A), of(A, Y)", 28):
     ...     print(part)
@@ -210,7 +210,7 @@ def wrap_atoms(line: str, width: int) -> list[str]:
 
 
 def break_line(line: str, width: int, hanging: str = HANGING) -> Iterator[str]:
-    """Break what has no place to break where a word of a name ends, or anywhere."""
+    """Break text without spaces at the end of a word inside a name, or anywhere."""
     while cell_len(line) > width > len(hanging):
         part = chop_cells(line, width)[0]
         ends = [part.rfind(sign) + 1 for sign in "/._, "]
@@ -221,7 +221,7 @@ def break_line(line: str, width: int, hanging: str = HANGING) -> Iterator[str]:
 
 
 def _split_atoms(text: str) -> list[str]:
-    """Split at spaces that are not inside of an atom."""
+    """Split at spaces outside of atoms."""
     words, start, depth, quote = [], 0, 0, ""
     for i, sign in enumerate(text):
         if quote:

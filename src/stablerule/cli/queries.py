@@ -1,4 +1,4 @@
-"""Queries from a file, and the table of their answers."""
+"""Read queries from a file, and write the table of their answers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 UNKNOWN, COMMENT = "?", "#"
 STDIN = Path("-")
 COLUMNS = ("head", "relation", "tail", "rank", "score", "known", "asked", "probability")
-NO_CELL = "\t\r\n"  # what a table with tabs can't hold
+NO_CELL = "\t\r\n"  # not allowed in a cell of a tab-separated table
 
 
 @dataclass(frozen=True)
 class Query:
-    """One line of a query file: which end is asked for, and the answer that stands there if one does.
+    """One line of a query file; `?` marks the end that is asked for, unless the line has the answer there.
 
     >>> Query("?", "capital_of", "France").asked_as
     ('France', '~capital_of')
@@ -42,23 +42,24 @@ class Query:
 
     @property
     def asks_for_head(self) -> bool:
-        """Whether the head is the answer; else the tail is."""
+        """Whether the query asks for the head; otherwise it asks for the tail."""
         return self.head == UNKNOWN
 
     @property
     def asked_as(self) -> tuple[str, str]:
-        """What a model is asked: an entity, and a relation that leads away from it."""
+        """The query as (entity, relation), with the inverse relation if the head is asked for."""
         return (self.tail, invert_relation_name(self.relation)) if self.asks_for_head else (self.head, self.relation)
 
     def complete_with(self, answer: str) -> tuple[str, str, str]:
-        """Put an answer in its place."""
+        """Return the triple with an answer filled in."""
         return (answer, self.relation, self.tail) if self.asks_for_head else (self.head, self.relation, answer)
 
 
 def read_queries(path: Path, words: Vocabulary) -> Iterator[Query]:
-    """Read queries line by line, from standard input if the path is `-`; a line that is no query is an error.
+    """Read queries line by line; the path `-` is standard input.
 
-    Blank lines are left out, and so are comments: lines that begin with #, unless an entity does.
+    A line that is not a query is an error. Blank lines are skipped, and so are comments: lines that start with #,
+    unless the first column is a known entity.
     """
     where, count = "standard input" if path == STDIN else path, 0
     with nullcontext(sys.stdin.buffer) if path == STDIN else open_bytes(path) as stream:
@@ -68,13 +69,13 @@ def read_queries(path: Path, words: Vocabulary) -> Iterator[Query]:
                 count += 1
                 yield _parse_query_line(text, words, where, line)
     if not count:
-        raise ReadError(f"there is no query in it. {_describe_query_line()}", path=where)
+        raise ReadError(f"no queries. {_describe_query_line()}", path=where)
 
 
 def answer_queries_of_file(
     opened: ModelOnGraph, queries: Iterator[Query], top: int, *, new: bool, candidates: Any
 ) -> Iterator[tuple[Query, list[Answer]]]:
-    """Yield each query with its best answers, as they come; `new` leaves out those that are known."""
+    """Yield each query with its best answers, one at a time; `new` skips known answers."""
     waiting: deque[Query] = deque()
 
     def asked() -> Iterator[tuple[str, str]]:
@@ -82,7 +83,7 @@ def answer_queries_of_file(
             waiting.append(query)
             yield query.asked_as
 
-    # One more, since the answer that stands in the file may not be known to the data.
+    # One more, because the answer in the file may not be among the known facts.
     found = opened.model.answer(
         asked(),
         top + new,
@@ -99,15 +100,15 @@ def answer_queries_of_file(
 def write_answers(
     opened: ModelOnGraph, found: Iterator[tuple[Query, list[Answer]]], write: Callable[[str], object]
 ) -> tuple[int, int]:
-    """Write a line for each answer; return how many queries there were, and how many have no answer.
+    """Write a line for each answer; return the number of queries, and of those without an answer.
 
-    The last column, the probability, is there only if the model is calibrated for the graph.
+    The last column, the probability, is only written if the model is calibrated for the graph.
     """
     words, asked, without = opened.graph.vocabulary, 0, 0
     is_calibrated = isinstance(opened.model.calibration_for(opened.graph), Calibration)
     columns = COLUMNS if is_calibrated else COLUMNS[:-1]
     for query, answers in found:
-        if not asked:  # not before: an error in the first line should leave nothing behind
+        if not asked:  # not earlier: an error in the first line should leave no output
             write("\t".join(columns) + "\n")
         asked += 1
         without += not answers
@@ -125,7 +126,9 @@ def write_answers(
 
 def _spell_answer_cell(text: str) -> str:
     if any(sign in text for sign in NO_CELL):
-        raise WriteError(f"The name {text!r} has a tab or a line end, which TSV can't hold. Rename it in the data.")
+        raise WriteError(
+            f"The name {text!r} contains a tab or a line break, which TSV does not allow. Rename it in the data."
+        )
     return text
 
 
@@ -147,4 +150,4 @@ def _parse_query_line(text: str, words: Vocabulary, path: str | Path, line: int)
 
 
 def _describe_query_line() -> str:
-    return "Expected head, relation and tail with tabs between them, and ? in place of the head or the tail."
+    return "Expected head, relation and tail, tab-separated, with ? as the head or the tail."

@@ -1,4 +1,4 @@
-"""What commands read: DATA and the options that say how, the same for every command that takes it, and MODEL."""
+"""The arguments DATA, with its reading options, and MODEL, the same for every command that has them."""
 
 from __future__ import annotations
 
@@ -31,37 +31,35 @@ GraphOption: TypeAlias = Annotated[
     typer.Option(
         "--graph",
         metavar="DATA",
-        help="Another graph to look in than the one in the model's folder. A file is read as that one was.",
+        help="Answer from another graph than the model's own.",
     ),
 ]
 
 
 def collect_reading_options(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A dataset of the catalog, a folder, or a file.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A known graph, a folder or a file.")],
     *,
     columns: Annotated[
         str | None,
-        typer.Option(help="Columns of head, relation, tail (weight, source, time): names, or numbers from 0. s,p,o"),
+        typer.Option(help="Column names or numbers: head, relation, tail (weight, source, time)."),
     ] = None,
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether the first line is a header.")
+        bool | None, typer.Option("--header/--no-header", help="Whether the first line has column names.")
     ] = None,
-    separator: Annotated[str | None, typer.Option(help="One character; 'tab' for a tab.")] = None,
-    comment: Annotated[str, typer.Option(help="Lines that begin with it are left out; 'none' reads them.")] = "#",
-    encoding: Annotated[str, typer.Option(help="Encoding of text files.")] = "utf-8",
+    separator: Annotated[str | None, typer.Option(help="Column separator, or 'tab'.")] = None,
+    comment: Annotated[str, typer.Option(help="Skip lines that start with this; 'none' reads all.")] = "#",
+    encoding: Annotated[str, typer.Option(help="Text encoding.")] = "utf-8",
     keep_literals: Annotated[
-        bool, typer.Option("--keep-literals", help="Keep RDF facts whose tail is a literal.")
+        bool, typer.Option("--keep-literals", help="Keep RDF facts with a literal as tail.")
     ] = False,
-    shares: Annotated[
-        str | None, typer.Option(help="Shares of train, valid, test for a single file: 0.8,0.1,0.1")
-    ] = None,
-    shares_seed: Annotated[int, typer.Option(help="Seed of the choice which facts are whose share.")] = 0,
+    shares: Annotated[str | None, typer.Option(help="Split a single file into train,valid,test: 0.8,0.1,0.1")] = None,
+    shares_seed: Annotated[int, typer.Option(help="Random seed for --shares.")] = 0,
     split: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> dict[str, Any]:
-    """Turn the command line's words into the arguments of `open_dataset`; what was not asked for is left out."""
+    """Return the given reading options as arguments of `open_dataset`."""
     options: dict[str, Any] = {"data": data}
     if split is not None:
-        raise OptionError(f"--split names a part of the data, where a command asks for one. Here: --shares {split}.")
+        raise OptionError(f"--split is not an option of this command. To split a single file: --shares {split}.")
     if columns is not None:
         names = [name.strip() for name in columns.split(",")]
         options["columns"] = [int(name) for name in names] if all(n.isdecimal() for n in names) else names
@@ -84,12 +82,12 @@ SPELLED = {"true": True, "false": False, "none": None}
 
 
 def take_data_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the argument DATA and all reading options; it gets the open dataset as `dataset`.
+    """Add the argument DATA and all reading options to a command, which gets the dataset as `dataset`.
 
-    A command that looks at its own options first takes `open_data` instead, which opens it. Its own arguments stand
-    before or behind DATA, as they do around that one; a reading option that it has itself means what it says there.
-    Where `dataset` is None by default, DATA may be left out. Where it has a MODEL, data is read as the model's own was,
-    but for the options that are given.
+    A command that checks its own options first takes `open_data` instead, a function that opens the dataset. DATA takes
+    the position of that argument among the command's own. A reading option that the command defines itself is its own.
+    If `dataset` is None by default, DATA is optional. If the command has a MODEL, DATA is read like the model's own
+    data, except for the options given.
     """
     reading = inspect.signature(collect_reading_options, eval_str=True).parameters
     hints = get_type_hints(command, include_extras=True)
@@ -103,7 +101,9 @@ def take_data_options(command: Callable[..., None]) -> Callable[..., None]:
         asked = collect_reading_options(**{name: arguments.pop(name) for name in names})
         if may_be_missing and asked["data"] is None:
             if len(asked) > 1:
-                raise OptionError(f"The options that say how DATA is read ({', '.join(list(asked)[1:])}) need DATA.")
+                raise OptionError(
+                    f"Options for reading DATA ({', '.join(list(asked)[1:])}) need DATA. Pass it, or leave them out."
+                )
             command(**arguments)
         elif later:
             command(open_data=partial(open_dataset, **asked), **arguments)
@@ -115,9 +115,7 @@ def take_data_options(command: Callable[..., None]) -> Callable[..., None]:
 
     data, *options = (reading[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names)
     if may_be_missing:
-        optional = typer.Argument(
-            metavar="DATA", help="A dataset of the catalog, a folder, or a file. [the model's own]"
-        )
+        optional = typer.Argument(metavar="DATA", help="A known graph, a folder or a file. Default: the model's own.")
         data = data.replace(annotation=Annotated[str | None, optional], default=None)
     together = [
         data
@@ -132,7 +130,7 @@ def take_data_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def open_as_learned(mark: DataMark, data: str, **asked: Any) -> Dataset:
-    """Open data as those of a model were read, but for what is asked; a file is cut only if it is the model's own."""
+    """Open data with the reading options of a model, except those given; split a file only if it is the model's own."""
     if data.lower() in CATALOG:
         return open_dataset(data, **asked)
     reading = {**mark.reading, **asked}
@@ -146,7 +144,7 @@ def open_as_learned(mark: DataMark, data: str, **asked: Any) -> Dataset:
 
 
 def parse_split_option(text: str) -> tuple[float, float, float]:
-    """Read three shares such as 0.8,0.1,0.1."""
+    """Parse three shares such as 0.8,0.1,0.1."""
     try:
         train, valid, test = (float(part) for part in text.split(","))
     except ValueError as error:
@@ -156,7 +154,7 @@ def parse_split_option(text: str) -> tuple[float, float, float]:
 
 
 def parse_set_options(pairs: list[str]) -> dict[str, Any]:
-    """`name=value`, where the value is a Python literal or else a word."""
+    """Parse `name=value` pairs; a value is a Python literal, or else a string."""
     settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -178,19 +176,20 @@ def open_model_argument(folder: Path, graph: str | None) -> ModelOnGraph:
     found = ModelOnGraph(model, open_as_learned(mark, graph))
     if mark.sha256 != found.graph.sha256:
         print_note(
-            f"the model learned from {mark.name!r} ({mark.facts:,} facts), which is not the train of "
-            f"{found.dataset.name!r} ({found.graph.n_facts:,} facts). Its rules are used on the latter."
+            f"the model was trained on {mark.name!r} ({mark.facts:,} facts), and now answers from the training facts "
+            "of "
+            f"{found.dataset.name!r} ({found.graph.n_facts:,} facts)."
         )
     return found
 
 
 def open_dataset_of_model_argument(model: Reasoner, folder: Path) -> Dataset:
-    """Return the dataset in a model's folder. Where else it may be is only said: no path of a folder is opened."""
+    """Return the dataset in a model's folder. Without one the error names its source, but no path is opened."""
     if model.dataset_ is not None:
         return model.dataset_
     mark = model.data_
-    source = "" if mark.source is None else f", then at {mark.source!r}"
+    source = "" if mark.source is None else f", from {mark.source!r}"
     raise InputError(
-        f"{folder}: there is no graph in it (it learned from {mark.name!r}, {mark.facts:,} facts{source}). "
-        "Pass one with --graph: a name of the catalog, a folder or a file."
+        f"{folder}: the model was saved without its graph ({mark.name!r}, {mark.facts:,} facts{source}). "
+        "Pass --graph with a known graph, a folder or a file."
     )

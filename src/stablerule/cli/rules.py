@@ -1,6 +1,6 @@
-"""`stablerule rules`: read, filter and export what was learned.
+"""`stablerule rules`: print, filter and export rules.
 
-People see a table: a few numbers, and the rule, wrapped at its atoms.
+The text format is a table: a few measures, and the rule, wrapped at its atoms.
 """
 
 from __future__ import annotations
@@ -31,43 +31,38 @@ SORTS = (GAIN, "confidence", "score", "support", "pca_confidence", "head_coverag
 KINDS = (*get_args(Kind), "all")
 PRINTABLE = tuple(name for name in FORMATS if name != "parquet")
 
-# What people see who ask for nothing else: rules that were right more than a few times, and some of each relation.
+# The defaults of the text format: rules with some support, and a few of each relation.
 ENOUGH_SUPPORT, A_FEW = 5, 3
 INDENT = "  "
-NARROWEST = 30  # that a column of rules gets
+NARROWEST = 30  # the least width of the column of rules
 MUCH_LOWER = 0.05
 TITLES = {"pca_confidence": "pca", "head_coverage": "coverage"}
 
 
 def rules(
-    model: Annotated[Path, typer.Argument(help="The folder of a model, or a file of rules in a known format.")],
+    model: Annotated[Path, typer.Argument(help="Folder of a model, or a file of rules.")],
     relation: Annotated[str | None, typer.Option(help="Only rules for this relation; ~name is its inverse.")] = None,
-    top: Annotated[int, typer.Option(help="How many; 0 prints all.")] = 20,
+    top: Annotated[int, typer.Option(help="Number of rules to print; 0 prints all.")] = 20,
     per_relation: Annotated[
         int | None,
         typer.Option(
-            help=f"At most so many for each relation; 0 is no limit. Text has {A_FEW} where nothing else is asked for."
+            help=f"Most rules for each relation; 0 is no limit. [overview in text: {A_FEW}]".replace("[", r"\[")
         ),
     ] = None,
-    inverse: Annotated[
-        bool, typer.Option("--inverse", help="In text, show the rules for inverse relations as well.")
-    ] = False,
+    inverse: Annotated[bool, typer.Option("--inverse", help="Text: also print rules for inverse relations.")] = False,
     kind: Annotated[
-        str | None, typer.Option(help=f"One of {', '.join(KINDS)}; in text, chains where there are any.")
+        str | None, typer.Option(help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}. Text: chains if there are any.")
     ] = None,
     sort: Annotated[
         str | None,
         typer.Option(
-            help=f"By {', '.join(SORTS)}; the first of them that the rules have. gain: confidence less how often the "
-            "conclusion would be true by chance."
+            help=f"{', '.join(SORTS)}; default: the first that the rules have. gain: confidence minus base rate."
         ),
     ] = None,
-    format: Annotated[str, typer.Option(help=f"One of {', '.join(PRINTABLE)}.")] = "text",  # noqa: A002
-    max_length: Annotated[int | None, typer.Option(help="Only bodies up to this length.")] = None,
-    min_support: Annotated[
-        float | None, typer.Option(help=f"Only rules with this much support; {ENOUGH_SUPPORT} in text.")
-    ] = None,
-    min_confidence: Annotated[float | None, typer.Option(help="Only rules with this confidence.")] = None,
+    format: Annotated[str, typer.Option(help=f"Output format: {', '.join(PRINTABLE)}.")] = "text",  # noqa: A002
+    max_length: Annotated[int | None, typer.Option(help="Longest body.")] = None,
+    min_support: Annotated[float | None, typer.Option(help=f"Minimum support. Text: {ENOUGH_SUPPORT}.")] = None,
+    min_confidence: Annotated[float | None, typer.Option(help="Minimum confidence.")] = None,
 ) -> None:
     """Print rules, the best first."""
     _check_choice_option("--format", format, PRINTABLE)
@@ -101,7 +96,7 @@ def rules(
     else:
         _print_rules_in_format(shown, format)
     if not len(shown):
-        print_message(f"No rules as asked for, of {spell_count(len(found), 'rule')}.")
+        print_message(f"None of {spell_count(len(found), 'rule')} matches these options.")
     elif len(shown) < len(asked):
         print_message(_print_how_to_see_more_rules(shown, chosen, asked))
 
@@ -117,7 +112,7 @@ def _check_least_option(option: str, given: int | None, least: int) -> None:
 
 
 def _keep_min_support_option(found: RuleSet) -> RuleSet:
-    """Leave out what was right a few times only, unless that is all there is, or the rules do not say."""
+    """Skip rules with little support, unless all have little support or none has this measure."""
     enough = found.filter(min_support=ENOUGH_SUPPORT)
     return enough if len(enough) else found
 
@@ -125,7 +120,7 @@ def _keep_min_support_option(found: RuleSet) -> RuleSet:
 def _print_how_to_see_more_rules(shown: RuleSet, chosen: RuleSet, asked: RuleSet) -> str:
     limits = ["--top 0"] if len(shown) < len(chosen) else []
     limits += ["--per-relation 0 --min-support 0"] if len(chosen) < len(asked) else []
-    return f"{len(shown):,} of {len(asked):,} rules; {' '.join(limits)} prints all."
+    return f"{len(shown):,} of {len(asked):,} rules; print all with {' '.join(limits)}."
 
 
 def _check_relation_option(found: RuleSet, relation: str | None, model: Path) -> None:
@@ -135,7 +130,10 @@ def _check_relation_option(found: RuleSet, relation: str | None, model: Path) ->
 
 
 def _choose_sort_option(found: RuleSet, asked: str | None) -> str:
-    """The number to sort by: as asked, or the first that the rules have; files of other tools have no base rates."""
+    """Return the measure to sort by: the one asked for, or the first that the rules have.
+
+    Files of other tools have no base rates, so no gain.
+    """
     present = [name for name in SORTS if found.has(name)]
     if asked is not None and asked not in present and len(found):
         raise OptionError(
@@ -143,28 +141,28 @@ def _choose_sort_option(found: RuleSet, asked: str | None) -> str:
         )
     chosen = asked or next(iter(present), GAIN)
     if asked is None and chosen != GAIN:
-        print_note(f"these rules have no base rate, which gain is measured against; they are sorted by {chosen}.")
+        print_note(f"sorted by {chosen}, because these rules have no base rate and so no gain.")
     return chosen
 
 
 def _keep_kind_option(found: RuleSet, kind: str | None, *, for_people: bool) -> RuleSet:
-    """Rules of one kind; a reader looks at chains first, of which there are fewer, and which say more."""
+    """Return the rules of one kind; for people chains come first, since they are fewer and more general."""
     if kind in ("chains", "constants"):
         return found.filter(kind=kind)  # type: ignore[arg-type]
     chains = found.filter(kind="chains")
     if kind == "all" or not for_people or not len(chains):
         return found
     if len(chains) < len(found):
-        print_message(f"{len(found) - len(chains):,} rules with constants are not shown; --kind constants shows them.")
+        print_message(f"{len(found) - len(chains):,} rules with constants are hidden; show them with --kind constants.")
     return chains
 
 
 def _hide_inverse_rules(found: RuleSet) -> RuleSet:
-    """Rules for ~r are about r from the other end, for questions about heads: a reader looks at r first."""
+    """Hide rules for inverse relations, which answer queries for heads: people read the plain relations first."""
     plain_heads = [r for r in found.relations if not r.startswith(INVERSE)]
     shown = found.filter(head_relation=plain_heads) if plain_heads else found
     if len(shown) < len(found):
-        print_message(f"{len(found) - len(shown):,} rules for inverse relations are not shown; --inverse shows them.")
+        print_message(f"{len(found) - len(shown):,} rules for inverse relations are hidden; show them with --inverse.")
     return shown
 
 
@@ -186,7 +184,7 @@ def _open_rules_argument(path: Path) -> RuleSet:
 
 
 def print_rules_table(rules: RuleSet, by: str) -> None:
-    """Print a row for each rule, and what there is to know about the numbers."""
+    """Print a row for each rule, and notes on how to read the numbers."""
     if not len(rules):
         return
     own = by if by in ("score", "head_coverage") or not rules.has(GAIN) else GAIN
@@ -211,18 +209,18 @@ def _join_printed_cells(cells: list[str], widths: list[int]) -> str:
 
 
 def explain_rule_numbers(rules: RuleSet) -> Iterator[str]:
-    """Say what ~ means, and why a confidence can be low though the rule is right."""
+    """Yield what ~ means, and why a correct rule can have a low confidence."""
     if any(one.is_estimate for one in rules):
-        yield "~ is an estimate from some entities X; --format json has its 95% interval."
+        yield "~ marks an estimate from a sample of entities X; --format json has the 95% interval."
     if any((one.pca_confidence or 0) - (one.confidence or 0) > MUCH_LOWER for one in rules):
         yield (
-            "confidence counts facts that are held out or missing as wrong: for a relation with one value it can't "
-            "pass the share of train. pca leaves out X that have no fact of the relation."
+            "confidence counts held-out and missing facts as wrong, so a correct rule can have a low one. "
+            "pca skips entities X that have no fact of the relation."
         )
 
 
 def wrap_rule(rule: Rule, width: int) -> list[str]:
-    """Break the text of a rule after an atom, or in a name that is too long for a line."""
+    """Break the text of a rule after an atom, or inside a name that is too long for a line."""
     head, *body = rule.atoms
     pieces = [f"{head} {ARROW}", *(f"{atom}," for atom in body[:-1]), body[-1]]
     lines = [pieces[0]]

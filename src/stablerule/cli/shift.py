@@ -1,4 +1,4 @@
-"""`stablerule shift`: will the model hold on these queries?"""
+"""`stablerule shift`: check whether a model will hold up on your queries."""
 
 from __future__ import annotations
 
@@ -41,46 +41,44 @@ def shift(
         Path,
         typer.Option(
             metavar="FILE",
-            help="Your queries: head, relation, tail with tabs between them, and ? for what is asked, or its answer.",
+            help="Your queries as TSV: head, relation, and ? or the answer.",
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Also write a page for a browser.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Also write an HTML page.")
     ] = None,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write it as JSON; - prints it.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write JSON; - prints it.")] = None,
     labels: Annotated[
         bool,
-        typer.Option("--labels", help="The answers stand in the file: measure, too. Else they are not used."),
+        typer.Option("--labels", help="Also measure MRR on the answers in the file."),
     ] = False,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
             metavar="CONDITION",
-            help=f"End with exit code 1 if it holds, such as 'worst_mrr<0.3'. Figures: {', '.join(FIGURES)}.",
+            help=f"Exit with 1 if true, such as 'worst_mrr<0.3'. Figures: {', '.join(FIGURES)}.",
         ),
     ] = None,
-    reference: Annotated[
-        str | None, typer.Option(help="What the model was judged on: test or valid. Test, if there is one.")
-    ] = None,
+    reference: Annotated[str | None, typer.Option(help="Facts to compare with: test (if any) or valid.")] = None,
     graph: GraphOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything that is resampled.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for resampling.")] = 0,
 ) -> None:
     """Check whether a model will hold up on your queries."""
     conditions = [Condition.parse(text, FIGURES) for text in fail_if or []]
     if output is not None:
         if output == STDOUT:
-            raise OptionError("-o must be a file; --json - prints the report for machines.")
+            raise OptionError("-o must be a file, got '-'. To print the report as JSON: --json -.")
         need_jinja()
     _check_shift_options(seed, reference, {"-o": output, "--json": json})
     opened = open_model_argument(model, graph)
     if not isinstance(opened.model, RuleReasoner):
         raise InputError(
-            f"{model}: a shift report looks at the rules that answer, and {opened.model.method} does not answer by "
-            "rules. Learn with stablerule or tabular."
+            f"{model}: a shift report needs a model that answers by rules, got {opened.model.method}. Train one with "
+            "stablerule or tabular."
         )
     asked = read_query_set(queries, opened.graph)
     if labels and not len(asked.labelled):
-        raise InputError(f"{queries}: no query has its answer in it, as --labels says: each has a ? or an unseen name.")
+        raise InputError(f"{queries}: --labels needs queries with answers, but each has a ? or an unseen entity there.")
     if not labels:
         asked = asked.without_answers()
     name, judged = _read_reference_option(opened, reference)
@@ -98,17 +96,18 @@ def shift(
     else:
         _print_shift_report(report)
         if output is not None:
-            print_line(f"\nA page for a browser: {plain(str(output))}")
+            print_line(f"\nHTML page: {plain(str(output))}")
     failed = [condition for condition in conditions if condition.holds(report.figures)]
     for condition in failed:
         value = report.figures[condition.name]
-        print_note(f"{condition} holds: it is {'not to be told' if value is None else f'{value:.3f}'}.")
+        has = "has no value" if value is None else f"is {value:.3f}"
+        print_note(f"--fail-if {condition}: {condition.name} {has}.")
     if failed:
         raise typer.Exit(1)
 
 
 def _check_shift_options(seed: int, reference: str | None, places: dict[str, Path | None]) -> None:
-    """Look before the work, not after it, whether all makes sense and the results have a place."""
+    """Check the options, and that the results can be written, before starting."""
     if seed < 0:
         raise OptionError(f"--seed must be a whole number of at least 0, got {seed}.")
     if reference is not None and reference not in REFERENCES:
@@ -123,40 +122,41 @@ def _read_reference_option(opened: ModelOnGraph, asked: str | None) -> tuple[str
         facts = opened.dataset.split(name)
         if len(facts):
             if name == "valid":
-                print_note("valid also chose how the model answers, so that its figures are a little too good.")
+                print_note("the validation facts also chose the aggregation, so their metrics are slightly too high.")
             return name, QuerySet.from_facts(facts.distinct(), opened.graph.n_relations)
     where = asked or "test or valid"
-    raise InputError(f"Dataset {opened.dataset.name!r} has no facts in {where} to compare with.")
+    raise InputError(f"Dataset {opened.dataset.name!r} has no {where} facts to compare with.")
 
 
 def _print_shift_report(report: ShiftReport) -> None:
     about, expected, reach = report.about, report.expected, report.reach
     print_line(
-        f"[bold]{report.verdict}[/bold]: {about['current_queries']:,} queries beside the "
-        f"{about['reference_queries']:,} of {about['reference']} that {plain(about['method'])} was judged on"
+        f"[bold]{report.verdict}[/bold]: {about['current_queries']:,} queries compared with "
+        f"{about['reference_queries']:,} {about['reference']} queries (model: {plain(about['method'])})"
     )
     for reason in report.reasons:
         print_line(f"  {plain(reason)}")
     console.print()
     if expected.mrr is None:
         print_line(
-            f"Expected MRR: can't be told ({plain(expected.refused or '')}). Reference: {expected.reference:.3f}"
+            f"Expected MRR: cannot be estimated ({plain(expected.refused or '')}). Reference: {expected.reference:.3f}"
         )
     else:
         print_line(
-            f"Expected MRR: [bold]{expected.mrr:.3f}[/bold], {expected.confidence:.0%} interval {expected.low:.3f} to "
-            f"{expected.high:.3f}, from queries worth {expected.effective:,.0f}. Reference: {expected.reference:.3f}"
+            f"Expected MRR: [bold]{expected.mrr:.3f}[/bold] ({expected.confidence:.0%} interval {expected.low:.3f} to "
+            f"{expected.high:.3f}). Reference: {expected.reference:.3f}"
         )
+        print_line(f"  based on an effective sample of {expected.effective:,.0f} queries")
         if expected.blind is not None and expected.high is not None and expected.blind > expected.high - expected.mrr:
             print_line(
-                f"  (off by up to {expected.blind:.3f} if only the answers are of another kind: that can't be told "
-                "from queries)"
+                f"  up to {expected.blind:.3f} wrong if the answers changed and the queries did not, which queries "
+                "alone cannot show"
             )
     if report.measured_mrr is not None:
-        print_line(f"Measured MRR, from {report.labelled:,} queries with answers: {report.measured_mrr:.3f}")
+        print_line(f"Measured MRR: {report.measured_mrr:.3f} on {report.labelled:,} queries with answers")
     print_line(
         f"Out of reach: {reach.outside:.1%} (unseen entity {reach.unseen_entity:,}, unseen relation "
-        f"{reach.unseen_relation:,}, nothing fires {reach.nothing_fires:,})"
+        f"{reach.unseen_relation:,}, no rule fires {reach.nothing_fires:,})"
     )
     if report.distances:
         columns = ("value", "by chance", "up to", "p")

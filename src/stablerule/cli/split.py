@@ -1,4 +1,4 @@
-"""`stablerule split`: data whose test differs from its train in a known way."""
+"""`stablerule split`: split a dataset again, at random or with a known shift between training and test."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def _split_test_side_command(dataset: Dataset, *, groups: str, seed: int = 0) ->
 def _split_train_side_command(
     dataset: Dataset, *, groups: str, bias: float, seed: int = 0, thinning: bool = False
 ) -> Split:
-    """Group the facts of train and valid together, so that a group is the same in both."""
+    """Group the training and validation facts together, so that both have the same groups."""
     facts = Triples.concat(dataset.train, dataset.valid)
     names = list(read_groups_option(groups, dataset, facts, seed, measure=False))
     cut = len(dataset.train)
     return split_train_side(dataset, names[:cut], names[cut:], bias=bias, seed=seed, thinning=thinning)
 
 
-# A kind takes the options that its function has as arguments.
+# The options of a kind are the arguments of its function.
 KINDS: dict[str, Callable[..., Split]] = {
     "random": split_random,
     "inductive": split_inductive,
@@ -63,33 +63,27 @@ RELATIONS_SHOWN = 3
 @take_data_options
 def split(
     dataset: Dataset,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the split.")],
     kind: Annotated[str, typer.Option(help=f"One of {', '.join(KINDS)}.")],
     shares: Annotated[
-        str | None, typer.Option(help="Of train, valid, test: 0.8,0.1,0.1; for inductive of the entities: 0.7,0.1,0.2")
+        str | None, typer.Option(help="train,valid,test: 0.8,0.1,0.1. inductive: of the entities, 0.7,0.1,0.2")
     ] = None,
     context: Annotated[
         float | None,
-        typer.Option(help="inductive: share of the facts to reason on, of valid and test; 0.75 if not given."),
+        typer.Option(help="inductive: share of facts to reason on, default 0.75."),
     ] = None,
-    regions: Annotated[
-        int | None, typer.Option(help="inductive: places from which valid and test grow; 10 if not given.")
-    ] = None,
-    cuts: Annotated[
-        str | None, typer.Option(help="time: where valid and where test begin, instead of shares: 2015,2018")
-    ] = None,
+    regions: Annotated[int | None, typer.Option(help="inductive: regions of held-out entities, default 10.")] = None,
+    cuts: Annotated[str | None, typer.Option(help="time: start of valid and of test: 2015,2018")] = None,
     groups: Annotated[
         str | None, typer.Option(metavar="GROUPS", help=f"test-side and train-side: {SOME_GROUPS}.")
     ] = None,
-    bias: Annotated[
-        float | None, typer.Option(help="train-side: from 0, all groups alike, to 1, only the favoured one.")
-    ] = None,
+    bias: Annotated[float | None, typer.Option(help="train-side: 0 keeps all groups equal, 1 keeps one.")] = None,
     thinning: Annotated[
-        bool, typer.Option("--thinning", help="train-side: leave what is no example out of train as well.")
+        bool, typer.Option("--thinning", help="train-side: remove facts that are not examples.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(help="Same seed, same split; 0 if not given.")] = None,
-    suffix: Annotated[str, typer.Option("--to", help="Format: tsv, csv, parquet; .gz, .xz or .zst behind it.")] = "tsv",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the split if there is one.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Random seed, default 0.")] = None,
+    suffix: Annotated[str, typer.Option("--to", help="Format: tsv, csv or parquet; tsv.gz to compress.")] = "tsv",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing split.")] = False,
 ) -> None:
     """Re-split a dataset and report what changed."""
     if kind not in KINDS:
@@ -112,7 +106,7 @@ def split(
         made = KINDS[kind](dataset, **options)
         made.save(output, overwrite=overwrite, suffix=f".{suffix.removeprefix('.')}")
     _print_manifest(made.manifest)
-    print_message(f"Written to {plain(str(output))}")
+    print_message(f"Saved to {plain(str(output))}")
 
 
 def _parse_number_option(text: str) -> tuple[float, ...]:
@@ -126,7 +120,7 @@ def _refuse_options_of_other_splits(kind: str, options: Mapping[str, Any]) -> No
     for name in options:
         takers = [other for other, make in KINDS.items() if name in inspect.signature(make).parameters]
         if kind not in takers:
-            raise OptionError(f"--{name} is for --kind {', '.join(takers)}, not for {kind}. Leave it out.")
+            raise OptionError(f"--{name} works only with --kind {', '.join(takers)}, got {kind}. Leave it out.")
 
 
 def _check_missing_options(kind: str, options: Mapping[str, Any]) -> None:
@@ -158,7 +152,7 @@ def _print_manifest(manifest: Mapping[str, Any]) -> None:
 
 
 def _spell_largest_losses(counts: Mapping[str, int]) -> str:
-    """Name the relations that lose most."""
+    """Spell the relations that lose most."""
     shown = [f"{name} {count:,}" for name, count in list(counts.items())[:RELATIONS_SHOWN]]
     others = len(counts) - len(shown)
     return plain(", ".join(shown)) + (f" and {others:,} other relations" if others else "")

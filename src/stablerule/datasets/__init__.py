@@ -1,6 +1,6 @@
 """Known graphs: a catalog, the embedded one, and made-up worlds that come with their true rules."""
 
-TYPE_CHECKING = False  # for type checkers alone, which take it as true
+TYPE_CHECKING = False  # type checkers take it as true
 if TYPE_CHECKING:
     from stablerule.datasets.catalog import CATALOG, Counts, Entry
     from stablerule.datasets.description import Description, describe

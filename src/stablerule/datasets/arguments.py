@@ -1,4 +1,4 @@
-"""Checked arguments of whatever makes or splits a dataset."""
+"""Check the arguments of functions that make or split a dataset."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 def check_count(argument: str, value: object, least: int) -> int:
-    """Return a whole number that is large enough.
+    """Return a whole number of at least `least`; anything else is an error.
 
     >>> check_count("people", -5, least=1)
     Traceback (most recent call last):
     ...
-    stablerule.errors.OptionError: Argument 'people' must be a whole number from 1 on, got -5.
+    stablerule.errors.OptionError: Argument 'people' must be a whole number of at least 1, got -5.
     """
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise OptionError(f"Argument {argument!r} must be a whole number from {least} on, got {value!r}.")
+        raise OptionError(f"Argument {argument!r} must be a whole number of at least {least}, got {value!r}.")
     return int(value)
 
 
 def check_number(argument: str, value: object, least: float, most: float = float("inf")) -> float:
-    """Return a number that lies between two others.
+    """Return a number between `least` and `most`; anything else is an error.
 
     >>> check_number("noise", 1.5, least=0, most=1)
     Traceback (most recent call last):
@@ -35,13 +35,13 @@ def check_number(argument: str, value: object, least: float, most: float = float
     """
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not is_number or not np.isfinite(value) or not least <= value <= most:  # type: ignore[call-overload, operator]
-        bounds = f"from {least} on" if most == float("inf") else f"from {least} to {most}"
+        bounds = f"of at least {least}" if most == float("inf") else f"from {least} to {most}"
         raise OptionError(f"Argument {argument!r} must be a number {bounds}, got {value!r}.")
     return float(value)  # type: ignore[arg-type]
 
 
 def check_choice(argument: str, value: object, choices: Collection[str]) -> str:
-    """Return a word that is one of a few."""
+    """Return one of a few strings; anything else is an error."""
     if not isinstance(value, str) or value not in choices:
         raise OptionError(f"Argument {argument!r} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value

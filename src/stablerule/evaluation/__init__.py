@@ -1,4 +1,4 @@
-"""How every model is judged: ranks with their tie band, metrics, groups, intervals."""
+"""Evaluate models: filtered ranks with ties, metrics, groups and confidence intervals."""
 
 from stablerule.evaluation.by_scores import ByScores, filtered_rank
 from stablerule.evaluation.compare import Comparison, compare

@@ -1,4 +1,4 @@
-"""Any other model, by the scores that it gives."""
+"""ByScores: evaluate any model that scores entities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from stablerule.errors import InputError, OptionError
 from stablerule.reasoning.ranks import Rank
-from stablerule.reasoning.score_searcher import convert_model_scores, count_rivals, rank_by_scores
+from stablerule.reasoning.score_searcher import convert_model_scores, count_competitors, rank_by_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,17 +21,16 @@ if TYPE_CHECKING:
 
 
 class ByScores:
-    """Makes a `Ranker` of a function that scores.
+    """Make a `Ranker` from a function that scores.
 
-    score: called with heads (b,) and relations (b,), both int64, it returns the scores of all entities, (b, E), the
-    higher the better. Relations of R or more are inverses: (t, r + R, ?) asks for the heads of r. It is called once for
-    each distinct (head, relation), in any order.
-    floor: a score above it means that the model has something to say about an entity, as rules have where one fires;
-    None for a model that always has.
-    batch_size: how many queries at once; None takes as many as make four million scores.
+    score: from heads (b,) and relations (b,), both int64, to the scores of all entities (b, E), the higher the better.
+    Relations of R or more are inverses: (t, r + R, ?) asks for the heads of r. It is called once for each distinct
+    (head, relation), in any order.
+    floor: entities with a score above it count as candidates, such as those that a rule reaches; None: all entities.
+    batch_size: number of queries for each call; None is as many as make four million scores.
 
-    Infinite scores are ranked as they are, and tie with each other. NaN is an error. What the model may look at is its
-    own affair: the graph that `evaluate` hands over is not passed on.
+    Infinite scores tie with each other. NaN is an error. `evaluate` does not pass its graph to the function, so the
+    caller decides which facts the model uses.
 
     >>> import numpy as np
     >>> from stablerule.graph import Dataset
@@ -56,7 +55,7 @@ class ByScores:
         self.method = name or str(getattr(score, "__name__", type(score).__name__))
 
     def rank(self, queries: Triples, *, graph: Graph, known: Graph) -> Ranks:
-        """Score each distinct (head, relation) once, and rank the answers; see `Ranker.rank`."""
+        """Rank the answers, scoring each distinct (head, relation) once; see `Ranker.rank`."""
         self._check_options()
         return rank_by_scores(self.score, queries, known, floor=self.floor, at_once=self.batch_size, name=self.method)
 
@@ -73,9 +72,9 @@ class ByScores:
 
 
 def filtered_rank(scores: ArrayLike, answer: int, known: Iterable[int] = ()) -> Rank:
-    """Rank of `answer` among the entities not already known to be true.
+    """Rank one answer among all entities, without other known answers.
 
-    scores: (E,), the higher the better; answer: an entity's id; known: ids of other right answers.
+    scores: (E,), the higher the better. answer: the id of an entity. known: ids of other correct answers.
 
     >>> filtered_rank([0.9, 0.5, 0.5, 0.1], answer=2)
     Rank(best=2, worst=3)
@@ -90,7 +89,7 @@ def filtered_rank(scores: ArrayLike, answer: int, known: Iterable[int] = ()) -> 
         raise InputError(
             f"Arguments 'answer' and 'known' must be entities in 0..{len(row) - 1}, got {others.tolist()}."
         )
-    better, level, _, broken = count_rivals(row, answer, others.astype(np.int32), 0.0, False)
+    better, level, _, broken = count_competitors(row, answer, others.astype(np.int32), 0.0, False)
     if broken:
-        raise InputError(f"Argument 'scores' holds NaN, for entity {int(np.isnan(row).argmax())}. Give it a number.")
+        raise InputError(f"Argument 'scores' has NaN for entity {int(np.isnan(row).argmax())}. Replace it by a number.")
     return Rank(1 + better, 1 + better + level)

@@ -1,4 +1,4 @@
-"""Two models on the same queries: is the difference more than chance."""
+"""Compare two models on the same queries: test whether the difference is larger than chance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much higher the first is than the second, where its interval begins and ends, and its standard error."""
+    """The first metric minus the second, the bounds of its interval, and its standard error."""
 
     difference: float
     low: float
@@ -29,7 +29,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The first evaluation minus the second, for each metric, over the same n queries."""
+    """The differences of two evaluations, first minus second, for each metric over the same n queries."""
 
     n: int
     ties: Ties
@@ -45,12 +45,12 @@ class Comparison:
         return self.differences[metric]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a results file holds."""
+        """Return plain values, for a results file."""
         rows = {metric: asdict(difference) for metric, difference in self.differences.items()}
         return {**rows, "n": self.n, "options": {"ties": self.ties, **self.resampling.to_json()}}
 
     def __str__(self) -> str:
-        """Say the difference in MRR on one line."""
+        """Spell the difference in MRR on one line."""
         share = f"{self.resampling.confidence:.4g}"
         return f"MRR {self.mrr.difference:+.4f}, {share} interval {self.mrr.low:+.4f} to {self.mrr.high:+.4f}"
 
@@ -66,14 +66,14 @@ def compare(
 ) -> Comparison:
     """Compare two evaluations of the same queries by paired bootstrap: each resample draws the same queries for both.
 
-    What is hard for one model is mostly hard for the other; pairing takes that out, so that the interval of the
-    difference is narrower than the two intervals would suggest.
+    Queries that are hard for one model are mostly hard for the other. Pairing removes this common part, so the interval
+    of the difference is narrower than the two intervals suggest.
     """
     resampling = Resampling(seed, resamples, confidence)
     if a.data["sha256"] != b.data["sha256"]:
         raise InputError(
             f"These are evaluations on different data: {a.data['name']!r} (sha256 {a.data['sha256'][:12]}...) and "
-            f"{b.data['name']!r} ({b.data['sha256'][:12]}...). Evaluate both models on the same."
+            f"{b.data['name']!r} ({b.data['sha256'][:12]}...). Evaluate both models on the same data."
         )
     first, second = _sort_evaluated_queries(a), _sort_evaluated_queries(b)
     if not np.array_equal(a.queries.rows[first], b.queries.rows[second]):
@@ -89,6 +89,6 @@ def compare(
 
 
 def _sort_evaluated_queries(evaluation: Evaluation) -> NDArray[np.intp]:
-    """The same facts may have been read in another order."""
+    """Return the order of the queries by id, since the same facts may have been read in another order."""
     rows = evaluation.queries.rows
     return np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))

@@ -1,4 +1,4 @@
-"""One way to judge every model: all queries of a split, both directions, filtered; and every figure that follows."""
+"""Evaluate any model in the same way: filtered ranks of all queries of a split, both directions, and their metrics."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ DEGREES = (0, 3, 10, 30, 100)
 DEGREE_NAMES = ("0", "1-3", "4-10", "11-30", "31-100", ">100")
 DIRECTIONS = ("tail", "head")
 GRAPHS = ("train", "train+valid")
-# A model gets its queries in parts, so that one sees how far it is; not so small that preparing a part takes longer.
+# A model gets its queries in parts, to show progress; the parts are large enough that preparing them takes no time.
 PARTS, SMALLEST_PART = 32, 1000
 
 
 @runtime_checkable
 class Ranker(Protocol):
-    """Whatever can say where the right answers stand. `ByScores` makes one of a function that scores."""
+    """A model that can rank the correct answers of queries. `ByScores` makes one from a function that scores."""
 
     def rank(self, queries: Triples, *, graph: Graph, known: Graph) -> Ranks:
-        """Rank the answer of each query among its rivals; one row of `Ranks` for each query, in the same order.
+        """Rank the answer of each query; return one row of `Ranks` for each query, in the same order.
 
         queries: rows of (head, relation, answer); a relation of R or more is an inverse. They come in several parts,
         sorted by relation and head.
-        graph: what may be used to answer.
-        known: facts that are true. Another tail that it has for (head, relation) is no rival; the answer stays.
-        Both graphs have the same vocabulary, of which the ids of the queries are.
+        graph: the graph to answer from.
+        known: all known facts. Other known tails of (head, relation) are left out of the ranking.
+        Both graphs have the same vocabulary, and the ids of the queries are its ids.
         """
         ...
 
@@ -76,15 +76,14 @@ def evaluate(
     resamples: int = 1000,
     confidence: float = 0.95,
 ) -> Evaluation:
-    """Ask a model about every fact of a split, from both ends, and rank its answers.
+    """Evaluate a model on a split: filtered ranks of the answers, both directions.
 
-    model: what has `rank`; `ByScores` makes one of any function that scores.
-    graph: the facts from which the model may answer. Those of all splits are filtered out of the rivals.
-    groups: a name for each row of the split; figures over groups come with it.
-    seed, resamples, confidence: of the bootstrap intervals.
+    model: an object with `rank`; `ByScores` makes one from any function that scores.
+    graph: the facts that the model may answer from. The facts of all splits filter the ranks.
+    groups: a name for each row of the split, for metrics by group.
+    seed, resamples, confidence: options of the bootstrap intervals.
 
-    A fact that stands in the split several times counts once. An entity or a relation that train does not have stays
-    in: its queries count like all others.
+    A repeated fact counts once. Queries with entities or relations that are not in train count like all others.
 
     >>> from stablerule.evaluation import ByScores
     >>> from stablerule.graph import Dataset
@@ -134,15 +133,15 @@ def _check_evaluated_dataset(dataset: Dataset) -> None:
     if isinstance(dataset, Dataset):
         return
     if isinstance(dataset, Graph):
-        found = "a Graph, which has no facts to ask about beside those that answer. Pass the dataset that it is of"
+        found = "a Graph, which has no test facts. Pass its dataset"
     else:
-        found = f"{dataset!r}. Pass load(name), for a dataset of the catalog, or read_dataset(path)"
+        found = f"{dataset!r}. Pass load(name) or read_dataset(path)"
     raise InputError(f"Argument 'dataset' must be a Dataset, got {found}.")
 
 
 def _describe_missing_split(dataset: Dataset, split: str) -> str:
     others = [f"{name} has {len(facts):,} (--split {name})" for name, facts in dataset.splits.items() if len(facts)]
-    cure = f" To cut a single file, pass {spell_read_option('split', (0.8, 0.1, 0.1))}." if len(others) == 1 else ""
+    cure = f" To split a single file, pass {spell_read_option('split', (0.8, 0.1, 0.1))}." if len(others) == 1 else ""
     return f"Dataset {dataset.name!r} has no facts in {split} to evaluate on; {', '.join(others)}.{cure}"
 
 
@@ -165,12 +164,12 @@ def _check_evaluation_groups(groups: Sequence[str] | None, asked: Triples) -> li
         )
     for row, name in enumerate(names):
         if not isinstance(name, str):
-            raise InputError(f"Argument 'groups' must hold names, got {name!r} for fact {row} of the split.")
+            raise InputError(f"Argument 'groups' must be names, got {name!r} for fact {row} of the split.")
     return [str(name) for name in names]
 
 
 def _drop_repeated_queries(asked: Triples, names: list[str] | None) -> tuple[Triples, list[str] | None]:
-    """Leave out repeated facts, which must not be of two groups."""
+    """Drop repeated facts; a repeated fact in two groups is an error."""
     if names is None:
         return asked.distinct(), None
     first: dict[tuple[int, ...], int] = {}
@@ -178,15 +177,15 @@ def _drop_repeated_queries(asked: Triples, names: list[str] | None) -> tuple[Tri
         original = first.setdefault(fact, row)
         if names[row] != names[original]:
             raise InputError(
-                f"A fact that is repeated must be of one group: facts {original} and {row} of the split are the same, "
-                f"and their groups are {names[original]!r} and {names[row]!r}."
+                f"A repeated fact must have one group: facts {original} and {row} of the split are equal, but have "
+                f"groups {names[original]!r} and {names[row]!r}."
             )
     kept = list(first.values())
     return asked.take(np.array(kept)), [names[row] for row in kept]
 
 
 def _ask_both_directions(asked: Triples, dataset: Dataset) -> Triples:
-    """(h, r, t) -> (h, r, t) and (t, ~r, h), where the last is the answer."""
+    """Return the queries (h, r, t) and (t, ~r, h) for each fact (h, r, t), with the answer last."""
     inverse = asked.rows[:, ::-1].copy()
     inverse[:, 1] += len(dataset.vocabulary.relations)
     return Triples(read_only(np.concatenate([asked.rows, inverse])))
@@ -212,7 +211,7 @@ def _rank_evaluated_queries(model: Ranker, queries: Triples, graph: Graph, known
 
 
 def _describe_evaluated_model(model: object) -> dict[str, Any]:
-    """Say what was judged, as far as the model tells."""
+    """Describe the evaluated model: its method and, for a learner, its options, data and aggregation."""
     about: dict[str, Any] = {"method": getattr(model, "method", type(model).__name__)}
     if isinstance(model, Reasoner):
         about |= {"options": model.options, "learned_from": model.data_.sha256}
@@ -223,14 +222,14 @@ def _describe_evaluated_model(model: object) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """The ranks of n queries, kept, and figures from them on request.
+    """The ranks of n queries, with metrics computed on request.
 
-    queries: rows of (head, relation, answer), at first those that ask for a tail, then, with the inverse relation,
-    those that ask for a head; ranks: theirs; degrees: (n,), facts at the entity of each query in the graph that
-    answers; groups: a name for each query, if they were grouped; in_graph: how many of the facts asked about stand in
-    the graph that answers, which should be none; seconds: spent on ranking.
+    queries: rows of (head, relation, answer), first the queries for tails, then the queries for heads with inverse
+    relations. ranks: their ranks. degrees: (n,), number of facts of each query's entity in the graph that the model
+    answers from. groups: a name for each query, if they are grouped. in_graph: number of evaluated facts that are in
+    this graph, which should be 0. seconds: time spent on ranking.
 
-    Figures come in three forms, by what is made of `ties`; a claim uses the realistic one.
+    Metrics come in three forms, by the treatment of `ties`; report the realistic one.
     """
 
     queries: Triples
@@ -247,44 +246,44 @@ class Evaluation:
 
     @property
     def n(self) -> int:
-        """Queries, two for each fact."""
+        """Number of queries, two for each fact."""
         return len(self.queries)
 
     @property
     def mrr(self) -> float:
-        """Mean reciprocal rank over both directions, realistic."""
+        """Mean reciprocal rank over both directions, with realistic ties."""
         return self.figures().mrr
 
     @property
     def coverage(self) -> float:
-        """Share of queries whose answer has a score above the floor."""
+        """Share of queries whose answer has a score above the floor: for rules, those that a rule reaches."""
         return float(self.ranks.covered.mean())
 
     @property
     def no_candidate(self) -> float:
-        """Share of queries for which nothing is above the floor."""
+        """Share of queries without any entity above the floor."""
         return float((self.ranks.candidates == 0).mean())
 
     def figures(self, ties: Ties = "realistic") -> Figures:
-        """Return the figures over all queries."""
+        """Return the metrics over all queries."""
         return average_metrics(self._compute_metrics(ties), self.ranks.covered)
 
     def by_direction(self, ties: Ties = "realistic") -> dict[str, Figures]:
-        """Figures where the tail is asked for, (h, r, ?), and where the head is, (?, r, t)."""
+        """Return the metrics of queries for the tail, (h, r, ?), and for the head, (?, r, t)."""
         is_inverse = self.queries.relations >= len(self.vocabulary.relations)
         return self._average_by_kind(is_inverse.astype(np.int64), DIRECTIONS, ties)
 
     def by_relation(self, ties: Ties = "realistic") -> dict[str, Figures]:
-        """Figures for each relation, both directions together."""
+        """Return the metrics of each relation, over both directions."""
         names = list(self.vocabulary.relations)
         return self._average_by_kind(self.queries.relations % len(names), names, ties)
 
     def by_degree(self, ties: Ties = "realistic") -> dict[str, Figures]:
-        """Figures by the number of facts at the query's entity in the graph that answers."""
+        """Return the metrics by the degree of the query's entity in the graph that the model answers from."""
         return self._average_by_kind(np.searchsorted(DEGREES, self.degrees), DEGREE_NAMES, ties)
 
     def by_group(self, ties: Ties = "realistic") -> GroupFigures | None:
-        """Figures for each group and over groups; None where there are no groups."""
+        """Return the metrics of each group and over groups; None without groups."""
         if self.groups is None:
             return None
         names, values = sorted(set(self.groups), key=make_group_sort_key), self._compute_metrics(ties)
@@ -298,12 +297,12 @@ class Evaluation:
         )
 
     def intervals(self, ties: Ties = "realistic") -> dict[str, tuple[float, float]]:
-        """Bootstrap interval of each metric, over queries."""
+        """Return the bootstrap interval of each metric, over queries."""
         low, high = self.resampling.compute_interval(self.resampling.draw_means(self._compute_metrics(ties)))
         return {metric: (float(a), float(b)) for metric, a, b in zip(METRICS, low, high, strict=True)}
 
     def to_json(self, ties: Ties = "realistic") -> dict[str, Any]:
-        """Return everything but the single ranks; `forms` has all three forms, the rest is in the form asked for."""
+        """Return everything except single ranks; `forms` has all treatments of ties, the rest uses `ties`."""
         groups = self.by_group(ties)
         return {
             **self.figures(ties).metrics,
@@ -324,9 +323,9 @@ class Evaluation:
         }
 
     def to_frame(self, ties: Ties = "realistic") -> pl.DataFrame:
-        """Return a row for each query: the fact, which end was asked for, the rank of that end, and its group.
+        """Return a row for each query: the fact, the end asked for, its rank, and its group.
 
-        candidates: entities above the floor; covered: whether the right answer is among them.
+        candidates: number of entities above the floor. covered: whether the correct answer is one of them.
         """
         heads, relations, tails = (self.queries.heads, self.queries.relations, self.queries.tails)
         backwards = relations >= len(self.vocabulary.relations)
@@ -341,7 +340,7 @@ class Evaluation:
         return frame if self.groups is None else frame.with_columns(pl.Series("group", list(self.groups)))
 
     def _repr_html_(self) -> str:
-        """Show the figures in a notebook."""
+        """Show the metrics in a notebook."""
         rows = [(form, *self.figures(form).metrics.values()) for form in FORMS]
         return spell_html_table(repr(self), ("ties", *METRICS), rows)
 

@@ -1,4 +1,4 @@
-"""Figures over groups: the mean, the spread beside what chance gives, and the worst one by name."""
+"""Metrics over groups: the mean, the spread compared with chance, and the worst group."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
     from stablerule.evaluation.metrics import Resampling
 
-DEALS = 500  # random groupings, to see what spread they have
+DEALS = 500  # random groupings for the spread by chance
 BEYOND = 0.95
 
 
 def make_group_sort_key(name: str) -> list[str | int]:
-    """What names of groups are sorted by: numbers in them count as numbers.
+    """Return a sort key for group names that sorts numbers in them as numbers.
 
     >>> sorted(["degree 10 to 1,200", "degree 2", "degree 3 to 9"], key=make_group_sort_key)
     ['degree 2', 'degree 3 to 9', 'degree 10 to 1,200']
     """
-    parts = re.split(r"([0-9][0-9,]*)", name)  # text and numbers take turns
+    parts = re.split(r"([0-9][0-9,]*)", name)  # text and numbers alternate
     return [int(part.replace(",", "")) if place % 2 else part for place, part in enumerate(parts)]
 
 
 class Worst(NamedTuple):
-    """The group with the lowest figure."""
+    """The group with the lowest value."""
 
     group: str
     value: float
 
 
 class ByChance(NamedTuple):
-    """The deviation over groups of the same sizes whose facts were dealt out at random: its mean, and its 95% point."""
+    """The standard deviation over random groups of the same sizes: its mean, and its 95% point."""
 
     mean: float
     high: float
@@ -47,11 +47,11 @@ class ByChance(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupFigures:
-    """Figures of each group, and over groups, each of which counts the same whatever its size.
+    """The metrics of each group, and over groups, which all have the same weight.
 
-    The standard deviation is that of these groups (divided by their number): they are all there are, not a sample.
-    Groups of finite size differ by chance alone: `by_chance` says how much, for each metric. intervals: of each metric
-    for each group, over resamples of its queries.
+    The standard deviation divides by the number of groups: they are all the groups, not a sample. Finite groups differ
+    by chance alone; `by_chance` has the expected deviation for each metric. intervals: for each group and metric, over
+    resamples of its queries.
 
     >>> rows = {"a": dict.fromkeys(METRICS, 0.75), "b": dict.fromkeys(METRICS, 0.25)}
     >>> over = GroupFigures({name: Figures(5, metrics, 1.0) for name, metrics in rows.items()})
@@ -75,12 +75,12 @@ class GroupFigures:
 
     @property
     def worst(self) -> dict[str, Worst]:
-        """The worst group by each metric; the first by name where several are."""
+        """The worst group for each metric; of several, the first by name."""
         lowest = {metric: min(self.groups, key=lambda name: (self.groups[name][metric], name)) for metric in METRICS}
         return {metric: Worst(name, self.groups[name][metric]) for metric, name in lowest.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a results file holds."""
+        """Return plain values, for a results file."""
         names = {
             name: figures.to_json()
             | {"intervals": {metric: list(bounds) for metric, bounds in self.intervals.get(name, {}).items()}}
@@ -98,9 +98,9 @@ class GroupFigures:
 def measure_chance_spread(
     values: NDArray[np.float64], groups: NDArray[np.int64], seed: int, deals: int = DEALS
 ) -> dict[str, ByChance]:
-    """Deal facts out at random to groups of the same sizes, many times: what deviation over groups do they have.
+    """Measure the deviation over random groups of the same sizes, by assigning facts at random many times.
 
-    values: (n, 4), what each fact adds to each metric, the mean of its queries; groups: (n,).
+    values: (n, 4), the metrics of each fact, averaged over its queries. groups: (n,).
 
     >>> found = measure_chance_spread(np.ones((10, 4)), np.arange(10) % 2, seed=0)
     >>> found["mrr"]
@@ -123,7 +123,7 @@ def measure_chance_spread(
 def measure_group_intervals(
     names: list[str], values: NDArray[np.float64], groups: NDArray[np.int64], resampling: Resampling
 ) -> dict[str, dict[str, tuple[float, float]]]:
-    """Bootstrap interval of each metric in each group. values: (n, 4), of each query; groups: (n,), places in names."""
+    """Return the bootstrap interval of each metric in each group; values (n, 4), groups (n,) as indices of names."""
     found = {}
     for place, name in enumerate(names):
         low, high = resampling.compute_interval(resampling.draw_means(values[groups == place]))

@@ -1,6 +1,6 @@
-"""From ranks to figures: mean reciprocal rank and Hits@k, for all queries or for each of several kinds.
+"""Compute metrics from ranks: mean reciprocal rank and Hits@k, over all queries or by kind.
 
-The bootstrap says how far a mean would move with other queries of the same kind.
+Bootstrap intervals show how much a mean would vary with other queries of the same kind.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 HITS = (1, 3, 10)
 METRICS = ("mrr", *(f"hits@{k}" for k in HITS))
-# Queries drawn at once, over all resamples of a block.
+# Draws at once, over all resamples of a block.
 DRAWN_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What came out for n queries: a mean for each metric, and the share of answers above the floor.
+    """The metrics of n queries: the mean of each, and the share of answers above the floor.
 
     >>> figures = Figures(n=4, metrics={"mrr": 0.5, "hits@1": 0.25, "hits@3": 0.75, "hits@10": 1.0}, coverage=0.75)
     >>> figures.mrr, figures["hits@3"]
@@ -50,7 +50,7 @@ class Figures:
 
 
 def compute_metrics(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks (n,) -> what each query adds to each metric (n, 4), in the order of METRICS.
+    """Return the metrics of each query (n, 4), in the order of METRICS, from ranks (n,).
 
     >>> compute_metrics(np.array([1.0, 3.5]))
     array([[1.        , 1.        , 1.        , 1.        ],
@@ -60,7 +60,7 @@ def compute_metrics(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def average_metrics(values: NDArray[np.float64], covered: NDArray[np.bool_]) -> Figures:
-    """Mean over all queries, (n, 4) and (n,); there must be at least one."""
+    """Return the means over all queries, from (n, 4) and (n,); there must be at least one."""
     metrics = dict(zip(METRICS, values.mean(0).tolist(), strict=True))
     return Figures(len(values), metrics, float(covered.mean()))
 
@@ -68,7 +68,7 @@ def average_metrics(values: NDArray[np.float64], covered: NDArray[np.bool_]) -> 
 def average_metrics_by_kind(
     kinds: NDArray[np.integer[Any]], names: Sequence[str], values: NDArray[np.float64], covered: NDArray[np.bool_]
 ) -> dict[str, Figures]:
-    """Mean over the queries of each kind; kinds (n,) are places in `names`. A kind without queries is left out."""
+    """Return the means over the queries of each kind; kinds (n,) are indices of `names`. Empty kinds are skipped."""
     order = np.argsort(kinds, kind="stable")
     present, starts = np.unique(kinds[order], return_index=True)
     parts = np.split(order, starts[1:])
@@ -79,7 +79,7 @@ def average_metrics_by_kind(
 
 @dataclass(frozen=True)
 class Resampling:
-    """How the bootstrap is done: so many resamples of the queries, and the share of them that an interval holds."""
+    """The options of a bootstrap: the number of resamples, and the confidence of its intervals."""
 
     seed: int = 0
     resamples: int = 1000
@@ -95,14 +95,14 @@ class Resampling:
             raise OptionError(f"Argument 'confidence' must be between 0 and 1, got {self.confidence!r}.")
 
     def draw_means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Means of resampled queries: values (n, m) -> (resamples, m). The same seed gives the same means."""
+        """Return the means of resampled queries: values (n, m) -> (resamples, m). They depend on the seed alone."""
         rng, n = np.random.default_rng(self.seed), len(values)
         counts = np.empty((min(self.resamples, max(1, DRAWN_AT_ONCE // n)), n))
         found = np.empty((self.resamples, values.shape[1]))
         for begin in range(0, self.resamples, len(counts)):
             block = counts[: self.resamples - begin]
             for row in block:
-                # How often each query was drawn: then a mean is a product of matrices, for all metrics at once.
+                # Count how often each query is drawn, so that a matrix product gives the means of all metrics at once.
                 row[:] = np.bincount(rng.integers(n, size=n), minlength=n)
             found[begin : begin + len(block)] = block @ values / n
         return found
@@ -114,5 +114,5 @@ class Resampling:
         return bounds
 
     def to_json(self) -> dict[str, Any]:
-        """Return the options as they were."""
+        """Return the options."""
         return asdict(self)

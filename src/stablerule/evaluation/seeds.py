@@ -1,4 +1,4 @@
-"""Several runs of one method that differ by their seed: the spread over seeds, apart from the spread over groups."""
+"""Combine runs of one method with different seeds: the spread over seeds, and the spread over groups."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class GroupResult:
     """One metric over groups and seeds.
 
-    mean: over groups, then over seeds; worst: the lowest of the groups' means over seeds, and its name; std_groups:
-    deviation over the groups' means over seeds; std_seeds: of the mean over groups from seed to seed (a sample, divided
-    by seeds - 1; None for one seed).
+    mean: over groups, then over seeds. worst, worst_group: the lowest of the groups' means over seeds, and its group.
+    std_groups: standard deviation of the groups' means over seeds. std_seeds: standard deviation over seeds of the mean
+    over groups (a sample, divided by seeds - 1; None for one seed).
     """
 
     metric: str
@@ -40,7 +40,7 @@ class GroupResult:
 
 
 def over_seeds(runs: Sequence[GroupFigures]) -> dict[str, GroupResult]:
-    """Bring the group figures of several seeds together, for each metric.
+    """Combine the metrics by group of several seeds.
 
     >>> from stablerule.evaluation.groups import GroupFigures
     >>> from stablerule.evaluation.metrics import Figures
@@ -53,7 +53,7 @@ def over_seeds(runs: Sequence[GroupFigures]) -> dict[str, GroupResult]:
     (0.4375, 'b', 0.25, 0.1875, 0.0884)
     """
     if not runs:
-        raise InputError("There is no run to bring together.")
+        raise InputError("Argument 'runs' is empty. Pass at least one run.")
     names = sorted(runs[0].groups)
     for run in runs[1:]:
         if sorted(run.groups) != names:

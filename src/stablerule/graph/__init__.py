@@ -1,4 +1,4 @@
-"""What is known: triples, the vocabulary that names them, the graph that is walked, and checks."""
+"""Data structures: triples, vocabulary, graph and dataset, with checks of the data."""
 
 from stablerule.graph.checks import Finding, check
 from stablerule.graph.dataset import SPLITS, Dataset

@@ -1,18 +1,18 @@
-"""How relations behave, and which entities are of the kind that has one, read off the facts of a graph.
+"""Test how relations behave (one-valued, one-to-one, symmetric), and which entities could have a relation.
 
-A relation is **one-valued** when an entity has at most one tail of it, such as a birthplace. A graph may have a few
-exceptions and lacks facts, so it is a test of the share of heads with exactly one tail: the lower bound of its 95%
-interval (Wilson's) must be at least `ONE_VALUED`. With no exception that takes 73 heads; fewer prove nothing. An
-inverse is one-valued when each tail has one head, as a capital has one country; a relation that is one-valued both ways
-is **one-to-one**. A relation is **symmetric** when the same bound of the share of facts whose reverse is a fact too is
-at least `SYMMETRIC`: facts that a split holds out take reverses away, and other relations have next to none.
+A relation is **one-valued** if an entity has at most one tail of it, such as a birthplace. Since a graph may have
+exceptions and missing facts, this is a test of the share of heads with exactly one tail: the lower bound of its 95%
+interval (Wilson's) must be at least `ONE_VALUED`. Without exceptions this needs 73 heads. An inverse is one-valued if
+each tail has one head, as a capital has one country. A relation that is one-valued in both directions is
+**one-to-one**. A relation is **symmetric** if the same bound, for the share of facts whose reverse is also a fact, is
+at least `SYMMETRIC`. The threshold is low because a split removes reverses, and other relations have almost none.
 
-How much an entity looks like a head of a relation r is read off its other relations s: the share of the entities with
-s that have r as well, the entity itself not counted, in the mean over all s that it has. That is what r's own heads
-would look like if their facts of r were missing. So an entity that lacks r is **of the kind** when it looks at least as
-much like a head as nine of ten heads do. Whatever the graph, nine of ten heads whose facts of r are missing are found
-again. A city without a country is of the kind of `city_in`; most cities are of that of `capital_of`, since its heads
-look like other cities; a currency is of neither kind.
+How much an entity looks like a head of a relation r is computed from its other relations s. For each s it is the share
+of the entities with s that also have r, not counting the entity itself; the likeness is the mean over all s. So a head
+of r is scored as if its facts of r were missing. An entity without r is **of the kind** of r if it scores at least as
+high as nine of ten heads do; so nine of ten heads with missing facts of r are found again. A city without a country is
+of the kind of `city_in`. Most cities are of the kind of `capital_of`, since its heads look like other cities. A
+currency is of neither.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from stablerule.graph.graph import Graph
     from stablerule.graph.triples import Ids
 
-ONE_VALUED, SYMMETRIC = 0.95, 0.5  # least shares
-Z = 1.959964  # of a 95% interval
-MISSED = 0.1  # the share of heads that look less like one than what is of the kind
-ROOM = 1 << 26  # bytes
-TIE = 1e-9  # means of the same shares may differ by their last digits
-PESSIMISM = 5  # entities that are counted as lacking a relation, so that few owners tell little
+ONE_VALUED, SYMMETRIC = 0.95, 0.5  # minimum shares
+Z = 1.959964  # quantile of a 95% interval
+MISSED = 0.1  # share of heads below the threshold of the kind
+ROOM = 1 << 26  # bytes of the cache
+TIE = 1e-9  # tolerance for rounding errors of equal means
+PESSIMISM = 5  # added to the denominator, so that relations with few owners count little
 
 
 @dataclass(frozen=True, eq=False)
 class Behaviour:
-    """How the relations of a graph behave, by id.
+    """The behaviour of the relations of a graph, by id.
 
-    one_valued: (2R,) of relations and inverses. symmetric: (R,).
+    one_valued: (2R,) for relations and inverses. symmetric: (R,).
     """
 
     one_valued: NDArray[np.bool_]
@@ -51,14 +51,14 @@ class Behaviour:
 
     @property
     def one_to_one(self) -> NDArray[np.bool_]:
-        """(R,): one-valued from both ends."""
+        """Whether each relation is one-valued in both directions (R,)."""
         size = len(self.symmetric)
         both: NDArray[np.bool_] = self.one_valued[:size] & self.one_valued[size:]
         return both
 
 
 def find_behaviour(graph: Graph) -> Behaviour:
-    """Test how each relation of a graph behaves.
+    """Test whether each relation of a graph is one-valued, in each direction, and symmetric.
 
     >>> from stablerule.graph import Dataset
     >>> born = [(f"p{i}", "born_in", f"c{i % 9}") for i in range(99)]
@@ -99,7 +99,7 @@ def bound_behaviour_share(hits: NDArray[np.int64], trials: NDArray[np.int64], z:
 
 
 class EntityKinds:
-    """The kinds of a graph's entities, by the relations and inverses that they have.
+    """The kinds of a graph's entities, by their relations and inverses.
 
     >>> from stablerule.graph import Dataset
     >>> people = [fact for i in range(9) for fact in ((f"p{i}", "born_in", "Rome"), (f"p{i}", "works_as", "cook"))]
@@ -111,11 +111,11 @@ class EntityKinds:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        # One pass over the graph for each relation: kept, as far as there is room.
+        # Each relation needs a pass over the graph, so results are cached within the limit of ROOM.
         self.alike = lru_cache(max(8, ROOM // max(graph.n_entities, 1)))(self._find_alike)
 
     def _find_alike(self, relation: int) -> NDArray[np.bool_]:
-        """Return (E,): whether each entity looks like a head of a relation or inverse by what else it has."""
+        """Return (E,): whether each entity looks like a head of a relation or inverse, by its other relations."""
         heads = np.unique(self.graph.facts(relation)[0])
         likeness = self._measure_likeness(relation)
         if not len(heads):
@@ -126,7 +126,7 @@ class EntityKinds:
 
     @cached_property
     def _pairs(self) -> tuple[Ids, Ids]:
-        """Which entity has which relation or inverse (p,), sorted by entity, each once."""
+        """The distinct pairs of an entity and one of its relations or inverses (p,), sorted by entity."""
         entities = np.repeat(np.arange(self.graph.n_entities, dtype=np.int32), self.graph.degrees)
         relations = self.graph.edge_relations
         new = np.ones(len(entities), bool)
@@ -134,7 +134,7 @@ class EntityKinds:
         return entities[new], relations[new]
 
     def _measure_likeness(self, relation: int) -> NDArray[np.float64]:
-        """Return for each entity (E,) how much it looks like a head of a relation or inverse, 0 to 1."""
+        """Return how much each entity (E,) looks like a head of a relation or inverse, 0 to 1."""
         entities, relations = self._pairs
         size, found = 2 * self.graph.n_relations, np.zeros(self.graph.n_entities)
         if not len(entities):

@@ -1,4 +1,4 @@
-"""What spoils results, found before anything is learned."""
+"""Check a dataset for leaks and other problems that distort results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Severity = Literal["serious", "warning", "note"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One kind of trouble: how often, an example, and what to do."""
+    """One kind of problem: how often it occurs, an example, and what to do."""
 
     kind: str
     severity: Severity
@@ -36,12 +36,12 @@ class Finding:
     advice: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain values."""
         return asdict(self)
 
 
 def check(dataset: Dataset) -> list[Finding]:
-    """Look for everything that is known to spoil results, the serious first.
+    """Check a dataset for known problems; return the findings, serious ones first.
 
     >>> from stablerule.graph import Dataset
     >>> twice = [("a", "r", "b")]
@@ -72,14 +72,14 @@ def _check_facts_in_two_splits(dataset: Dataset) -> Iterator[Finding]:
             "same_fact_in_two_splits",
             "serious",
             len(found),
-            f"{spell_count(len(found), 'fact')} of valid or test in another split as well",
+            f"{spell_count(len(found), 'validation or test fact')} also in another split",
             _spell_first_fact_of_graph(dataset, found),
-            "Remove them from all splits but one: a model that has seen the answer is not tested.",
+            "Keep them in one split only: a model that has seen an answer is not tested by it.",
         )
 
 
 def _check_twin_relations(dataset: Dataset) -> Iterator[Finding]:
-    """Inverse twins, near-copies and symmetric relations, by how many test facts they give away."""
+    """Find inverse twins, near-copies and symmetric relations, and how many test facts they leak."""
     for kind, twins in find_twins(dataset).items():
         if len(twins.couples):
             yield _describe_twin_relations(dataset, kind, twins)
@@ -92,31 +92,29 @@ def _describe_twin_relations(dataset: Dataset, kind: Kind, twins: Twins) -> Find
     first = couples.row(0, named=True)
     pair = (vocabulary.relation_name(first["relation"]), vocabulary.relation_name(first["other"] % relations))
     in_test = (
-        f"; {told:,} of {len(dataset.test):,} test facts ({share:.1%}) stand in train that way"
+        f"; {told:,} of {len(dataset.test):,} test facts ({share:.1%}) are leaked by train in this way"
         if len(dataset.test)
         else ""
     )
     match kind:
         case "inverse_twins":
-            what = (
-                f"{spell_count(len(couples), 'couple')} of relations that say the same in opposite directions{in_test}"
-            )
-            example = f"{pair[0]} and {pair[1]}: {first['shared']:,} facts both ways round"
-            advice = "Keep one relation of each couple, or take the facts out of test whose pair is linked in train."
+            what = f"{spell_count(len(couples), 'pair')} of relations that are inverses of each other{in_test}"
+            example = f"{pair[0]} and {pair[1]}: {first['shared']:,} facts in both directions"
+            advice = "Keep one relation of each pair, or remove test facts whose entities are linked in train."
         case "near_copies":
-            what = f"{spell_count(len(couples), 'couple')} of relations that are near-copies of each other{in_test}"
+            what = f"{spell_count(len(couples), 'pair')} of relations that are near-copies of each other{in_test}"
             example = f"{pair[0]} and {pair[1]}: {first['shared']:,} facts in common"
-            advice = "Merge the two, or take the facts out of test whose pair is linked in train."
+            advice = "Merge the two, or remove test facts whose entities are linked in train."
         case "symmetric_relations":
             what = f"{spell_count(len(couples), 'symmetric relation')}{in_test}"
-            example = f"{pair[0]}: {first['share_of_relation']:.0%} of its facts hold both ways round"
+            example = f"{pair[0]}: {first['share_of_relation']:.0%} of its facts are in both directions"
             advice = (
-                "A rule of length 1 answers those: judge a model by what it adds, or keep both directions together."
+                "A rule of length 1 answers them. Compare models with that rule, or keep both directions in one split."
             )
     serious = share >= SERIOUS_SHARE and kind != "symmetric_relations"
     severity: Severity = "serious" if serious else "warning" if told else "note"
     if not told:
-        advice = "Nothing, as long as no test fact is given away; keep it in mind when you split again."
+        advice = "Nothing, as long as no test fact is leaked. Check again after a new split."
     return Finding(kind, severity, told or len(couples), what, example, advice)
 
 
@@ -131,7 +129,7 @@ def _check_repeated_facts(dataset: Dataset) -> Iterator[Finding]:
                 len(triples) - len(distinct),
                 f"{spell_count(len(triples) - len(distinct), 'repeated fact')} in {name}",
                 _spell_first_fact_of_graph(dataset, Triples(rows[counts > 1])),
-                "Nothing in train: they count once. In valid and test they count twice in every mean: remove them.",
+                "Nothing for train, where they count once. Remove them from valid and test, where they distort means.",
             )
 
 
@@ -150,9 +148,9 @@ def _check_unseen_names(dataset: Dataset) -> Iterator[Finding]:
                 "unseen_entities",
                 "warning",
                 int(new.sum()),
-                f"{facts} of {name} about entities that train does not have ({len(ids):,})",
+                f"{facts} in {name} with entities that are not in train ({len(ids):,})",
                 vocabulary.entity_name(int(ids[0])),
-                "Expect no answer there from embeddings; rules need facts about them (pass a graph that has some).",
+                "Embeddings can't answer these. Rules need facts about the entities: pass a graph that has some.",
             )
         unknown = ~seen_relations[triples.relations]
         if unknown.any():
@@ -161,9 +159,9 @@ def _check_unseen_names(dataset: Dataset) -> Iterator[Finding]:
                 "unseen_relations",
                 "warning",
                 int(unknown.sum()),
-                f"{spell_count(int(unknown.sum()), 'fact')} of {name} with a relation that train does not have",
+                f"{spell_count(int(unknown.sum()), 'fact')} in {name} with relations that are not in train",
                 relation,
-                "Nothing can be learned about it: move some of its facts to train, or leave it out.",
+                "They can't be learned. Move some of their facts to train, or leave them out.",
             )
 
 
@@ -177,7 +175,8 @@ def _check_self_loops(dataset: Dataset) -> Iterator[Finding]:
             len(loops),
             f"{spell_count(len(loops), 'fact')} from an entity to itself",
             _spell_first_fact_of_graph(dataset, loops),
-            "No path with distinct entities leads there: rules don't predict them. Remove them if they mean nothing.",
+            "Rules don't predict them, since no path between distinct entities reaches them. Remove them if they have "
+            "no meaning.",
         )
 
 
@@ -190,9 +189,9 @@ def _check_entity_and_relation_names(dataset: Dataset) -> Iterator[Finding]:
                 "whitespace_names",
                 "warning",
                 len(spaced),
-                f"{spell_count(len(spaced), f'{what} name')} with white space at the beginning or the end",
+                f"{spell_count(len(spaced), f'{what} name')} with leading or trailing spaces",
                 repr(spaced[0]),
-                "The same thing may be there twice, with and without: strip the names.",
+                "The same entity may occur with and without them. Strip the names.",
             )
         alike = _find_names_that_look_alike(table)
         if len(alike):
@@ -200,9 +199,9 @@ def _check_entity_and_relation_names(dataset: Dataset) -> Iterator[Finding]:
                 "names_that_look_alike",
                 "warning",
                 len(alike),
-                f"{spell_count(len(alike), f'{what} name')} that look like another: the characters differ",
+                f"{spell_count(len(alike), f'{what} name')} that look like another, with different characters",
                 " and ".join(map(ascii, alike[:2])),
-                "These are probably the same things: write their names alike, as unicodedata.normalize('NFKC') does.",
+                "They are probably the same. Normalise the names, such as with unicodedata.normalize('NFKC').",
             )
         short = table.filter(table.str.len_chars() == 1)
         if len(short):
@@ -212,12 +211,12 @@ def _check_entity_and_relation_names(dataset: Dataset) -> Iterator[Finding]:
                 len(short),
                 f"{spell_count(len(short), f'{what} name')} of one character",
                 repr(short[0]),
-                "Look whether the right columns were read; otherwise nothing.",
+                "Check that the right columns were read.",
             )
 
 
 def _find_names_that_look_alike(table: pl.Series) -> pl.Series:
-    """Return names that differ from another only in how signs are encoded, in spaces or in what is not shown."""
+    """Return names that differ from another only in their Unicode encoding, spaces or invisible characters."""
     seen = table.str.normalize("NFKC").str.replace_all(r"\p{Cf}", "").str.replace_all(r"\s+", " ")
     repeated = seen.is_duplicated()
     return table.filter(repeated).gather(seen.filter(repeated).arg_sort())
@@ -231,9 +230,9 @@ def _check_single_fact_relations(dataset: Dataset) -> Iterator[Finding]:
             "single_fact_relations",
             "note",
             len(single),
-            f"{spell_count(len(single), 'relation')} with a single fact in train",
+            f"{spell_count(len(single), 'relation')} with only one fact in train",
             dataset.vocabulary.relation_name(int(single[0])),
-            "No rule can be trusted on one fact: merge them with others, or expect nothing.",
+            "One fact is too few for a rule. Merge them with other relations, or leave them out.",
         )
 
 
@@ -246,9 +245,9 @@ def _check_unrelated_roles(dataset: Dataset) -> Iterator[Finding]:
             "unrelated_roles",
             "warning",
             count,
-            f"{count:,} {have} roles of kinds that share nothing else",
+            f"{count:,} {have} unrelated roles",
             found.describe(dataset.graph, int(found.entities[0])),
-            "If these are different things with one name, name them apart (section:python), or rules mix them up.",
+            "If they are different things with the same name, rename them (such as section:python).",
         )
 
 

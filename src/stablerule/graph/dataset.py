@@ -1,4 +1,4 @@
-"""Train, valid and test over one vocabulary."""
+"""Dataset: training, validation and test facts with one vocabulary."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ SPLITS = ("train", "valid", "test")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """What a user brings: facts to learn from, facts to choose by, facts to be judged by.
+    """Training, validation and test facts.
 
-    `notes` says what was left out or looked odd while reading; `prefixes` are those that shortened RDF names;
-    `source` says where it was opened, by its name in the catalog or its path, and `reading` with which options.
+    notes: remarks from reading, such as skipped rows. prefixes: those that shorten RDF names. source: the catalog name
+    or path it was opened from. reading: the options it was read with.
 
     >>> dataset = Dataset.from_names("tiny", train=[("Paris", "capital_of", "France")])
     >>> dataset
@@ -61,7 +61,9 @@ class Dataset:
         try:
             frames = [pl.DataFrame(list(split), schema=schema, orient="row") for split in (train, valid, test)]
         except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"Dataset {name!r}: facts must be (head, relation, tail), each text ({error}).") from error
+            raise InputError(
+                f"Dataset {name!r}: facts must be (head, relation, tail), each a string ({error})."
+            ) from error
         parts = [interner.add(frame) for frame in frames]
         if not len(parts[0]):
             raise InputError(f"Dataset {name!r} has no training facts.")
@@ -71,7 +73,7 @@ class Dataset:
 
     @classmethod
     def of_graph(cls, graph: Graph, valid: Triples | None = None, test: Triples | None = None, **more: Any) -> Dataset:
-        """Make a dataset around a graph that is there already; its facts are those of train.
+        """Make a dataset from a graph, whose facts become train.
 
         >>> tiny = Dataset.from_names("tiny", train=[("Paris", "capital_of", "France")])
         >>> Dataset.of_graph(tiny.graph)
@@ -84,19 +86,19 @@ class Dataset:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph of the training facts, which is what a model may see."""
+        """The graph of the training facts, from which models learn and answer."""
         return Graph.build(self.train, self.vocabulary, self.name)
 
     @cached_property
     def known(self) -> Graph:
-        """The graph of the facts of all splits: whatever is in it is no news."""
+        """The graph of the facts of all splits: the known facts."""
         if not len(self.valid) and not len(self.test):
             return self.graph
         return Graph.build(self.everything, self.vocabulary, f"{self.name}, all splits")
 
     @property
     def splits(self) -> dict[str, Triples]:
-        """The three parts by name."""
+        """The three splits by name."""
         return {"train": self.train, "valid": self.valid, "test": self.test}
 
     @property
@@ -105,18 +107,18 @@ class Dataset:
         return Triples.concat(self.train, self.valid, self.test)
 
     def split(self, name: str) -> Triples:
-        """Return one of the three parts."""
+        """Return one of the three splits."""
         if name not in SPLITS:
             raise OptionError(f"Argument 'split' must be one of {', '.join(SPLITS)}, got {name!r}.")
         return self.splits[name]
 
     def frame(self, split: str) -> pl.DataFrame:
-        """Return a split as a frame of names with the columns head, relation, tail and the optional ones."""
+        """Return a split as a frame of names, with the columns head, relation, tail and optional ones."""
         return self.vocabulary.decode(self.split(split))
 
     @cached_property
     def sha256(self) -> str:
-        """A hash of the facts by name and split, whatever their order, repetition and file format."""
+        """A hash of the facts by name and split, independent of order, repetition and file format."""
         digest = self.vocabulary.compute_digest()
         for part in self.splits.values():
             facts = part.rows[sort_distinct_triples(part.relations, part.heads, part.tails).first]
@@ -125,7 +127,7 @@ class Dataset:
         return digest.hexdigest()
 
     def _repr_html_(self) -> str:
-        """Show sizes and a first fact of each split in a notebook."""
+        """Show the size and the first fact of each split in a notebook."""
         rows = []
         for split, triples in self.splits.items():
             few = self.vocabulary.decode(triples.take(np.arange(min(1, len(triples)))))

@@ -1,8 +1,8 @@
-"""The graph that is walked: plain sorted arrays, and bitmaps that lead from an entity along a relation.
+"""Graph: an immutable set of facts as sorted arrays, with bitmaps for fast steps along a relation.
 
-Most entities have no edge of a given relation, and a walk along rules asks for little else. So for each relation a
-bitmap says which entities have one, 1 bit each, and with a running count for each 64 of them it says the place of its
-tails: 0.19 bytes for each entity and relation.
+Most entities have no edge of a given relation, and following rules mostly asks for such edges. So for each relation a
+bitmap has one bit for each entity that has an edge. Together with a running count for every 64 entities, it gives the
+position of the tails. This takes 0.19 bytes for each entity and relation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WORD = 64
 
 
 class Adjacency(NamedTuple):
-    """The arrays of a Graph that kernels walk along, as one argument; see `Graph` for what they hold."""
+    """The arrays of a Graph for kernels that walk, as one argument; see `Graph`."""
 
     offsets: Offsets
     edge_relations: Ids
@@ -38,7 +38,7 @@ class Adjacency(NamedTuple):
 
 
 class Stepped(NamedTuple):
-    """The same with `Steps` behind them, for kernels that follow rules."""
+    """The arrays of `Adjacency` and `Steps`, for kernels that follow rules."""
 
     offsets: Offsets
     edge_relations: Ids
@@ -58,19 +58,19 @@ class Graph:
     With T distinct facts, E entities and R relations, in bytes:
 
     ============== ========= ===== ====================================================================
-    offsets        (E + 1,)  8 E   edges and links of entity h stand at offsets[h]:offsets[h + 1]
-    edge_relations (2T,)     8 T   sorted by (head, relation, tail): "where does r lead from h"
+    offsets        (E + 1,)  8 E   edges and links of entity h are at offsets[h]:offsets[h + 1]
+    edge_relations (2T,)     8 T   sorted by (head, relation, tail): "the tails of (h, r)"
     edge_tails     (2T,)     8 T
-    link_tails     (2T,)     8 T   sorted by (head, tail, relation): "which relations link a and b"
+    link_tails     (2T,)     8 T   sorted by (head, tail, relation): "the relations between a and b"
     link_relations (2T,)     8 T
-    fact_offsets   (R + 1,)  8 R   facts of relation r stand at fact_offsets[r]:fact_offsets[r + 1]
+    fact_offsets   (R + 1,)  8 R   facts of relation r are at fact_offsets[r]:fact_offsets[r + 1]
     fact_heads     (T,)      4 T   sorted by (relation, head, tail), without inverses
     fact_tails     (T,)      4 T
     ============== ========= ===== ====================================================================
 
-    That is 40 bytes a fact and 8 an entity, whatever the number of relations. Compiled kernels take the arrays as
-    they are; `open_graph` maps them from disk, so that several processes share one copy. The methods check the ids that
-    they are given, the kernels don't.
+    This is 40 bytes for each fact and 8 for each entity, independent of the number of relations. Compiled kernels use
+    the arrays directly; `open_graph` maps them from disk, so that several processes share one copy. The methods check
+    ids, the kernels don't.
 
     >>> from stablerule.graph import Dataset
     >>> graph = Dataset.from_names("tiny", train=[("a", "likes", "b"), ("b", "likes", "c"), ("a", "knows", "b")]).graph
@@ -93,7 +93,7 @@ class Graph:
 
     @classmethod
     def build(cls, triples: Triples, vocabulary: Vocabulary, name: str = "graph") -> Graph:
-        """Sort the facts every way that is needed; repeated facts count once."""
+        """Build a graph from triples; repeated facts count once."""
         entities, relations = len(vocabulary.entities), len(vocabulary.relations)
         _check_triple_ids(triples, entities, relations)
         labels, heads, tails = sort_triples(
@@ -120,22 +120,22 @@ class Graph:
 
     @property
     def n_entities(self) -> int:
-        """E, isolated ones included."""
+        """E: the number of entities, including isolated ones."""
         return len(self.vocabulary.entities)
 
     @property
     def n_relations(self) -> int:
-        """R, inverses not counted: relation ids run to 2R."""
+        """R: the number of relations without inverses; relation ids are below 2R."""
         return len(self.vocabulary.relations)
 
     @property
     def n_facts(self) -> int:
-        """T, inverses and repetitions not counted."""
+        """T: the number of distinct facts, without inverses."""
         return len(self.fact_heads)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays; the names are not counted."""
+        """The bytes of all arrays, without the names."""
         return sum(array.nbytes for array in self.arrays.values())
 
     @property
@@ -145,49 +145,49 @@ class Graph:
 
     @property
     def adjacency(self) -> Adjacency:
-        """What a compiled kernel takes."""
+        """The arrays for kernels that walk."""
         return Adjacency(self.offsets, self.edge_relations, self.edge_tails, self.link_tails, self.link_relations)
 
     @cached_property
     def stepped(self) -> Stepped:
-        """What a kernel takes that follows rules: `steps` are built when first asked for, and only then."""
+        """The arrays for kernels that follow rules; `steps` are built on first use."""
         return Stepped(*self.adjacency, *self.steps)
 
     @cached_property
     def steps(self) -> Steps:
-        """Where each relation leads from each entity."""
+        """The bitmaps for steps along a relation."""
         heads = np.repeat(np.arange(self.n_entities, dtype=np.int32), self.degrees)
         steps = build_graph_bitmaps(heads, self.edge_relations, self.edge_tails, self.n_entities, 2 * self.n_relations)
         return Steps(*(read_only(array) for array in steps))
 
     @cached_property
     def kinds(self) -> EntityKinds:
-        """Which entities are of the kind that has a relation."""
+        """The kinds of entities: which ones look like heads of a relation."""
         return EntityKinds(self)
 
     @property
     def degrees(self) -> Offsets:
-        """Edges at each entity, inverses included (a self-loop counts twice)."""
+        """The number of edges of each entity, including inverses; a self-loop counts twice."""
         return np.diff(self.offsets)
 
     def inverse(self, relation: int) -> int:
-        """`~r`; the inverse of an inverse is the relation itself."""
+        """Return the id of the inverse of a relation or inverse."""
         return (self.vocabulary.known_relation(relation) + self.n_relations) % (2 * self.n_relations)
 
     def edges(self, head: int) -> tuple[Ids, Ids]:
-        """Return relations and tails of all edges at an entity, sorted by relation."""
+        """Return the relations and tails of all edges of an entity, sorted by relation."""
         self.vocabulary.known_entity(head)
         at = slice(self.offsets[head], self.offsets[head + 1])
         return self.edge_relations[at], self.edge_tails[at]
 
     def tails(self, head: int, relation: int) -> Ids:
-        """Where a relation (or an inverse) leads from an entity, sorted."""
+        """Return the tails of (head, relation), sorted; the relation may be an inverse."""
         self.vocabulary.known_relation(relation)
         relations, tails = self.edges(head)
         return tails[np.searchsorted(relations, relation) : np.searchsorted(relations, relation, "right")]
 
     def relations_between(self, head: int, tail: int) -> Ids:
-        """All relation ids, inverses included, that link one entity to another, sorted."""
+        """Return all relation ids, including inverses, that link one entity to another, sorted."""
         self.vocabulary.known_entity(head)
         self.vocabulary.known_entity(tail)
         at = slice(self.offsets[head], self.offsets[head + 1])
@@ -195,7 +195,7 @@ class Graph:
         return self.link_relations[at][np.searchsorted(tails, tail) : np.searchsorted(tails, tail, "right")]
 
     def facts(self, relation: int) -> tuple[Ids, Ids]:
-        """Heads and tails of all facts of a relation or an inverse."""
+        """Return the heads and tails of all facts of a relation or an inverse."""
         plain = self.vocabulary.known_relation(relation) % self.n_relations
         at = slice(self.fact_offsets[plain], self.fact_offsets[plain + 1])
         pair = self.fact_heads[at], self.fact_tails[at]
@@ -209,14 +209,14 @@ class Graph:
 
     @cached_property
     def sha256(self) -> str:
-        """A hash of the facts by name, whatever their order: what a model says it learned from."""
+        """A hash of the facts by name, independent of their order; it identifies the graph of a model."""
         digest = self.vocabulary.compute_digest()
         for array in (self.fact_offsets.astype("<i8"), self.fact_heads.astype("<i4"), self.fact_tails.astype("<i4")):
             digest.update(array.tobytes())
         return digest.hexdigest()
 
     def contains(self, triples: Triples) -> NDArray[np.bool_]:
-        """Tell which of these triples are facts of the graph; (h, ~r, t) is one where (t, r, h) is."""
+        """Return which triples are facts of the graph; (h, ~r, t) is one if (t, r, h) is."""
         _check_triple_ids(triples, self.n_entities, 2 * self.n_relations)
         ours, theirs = self.triples, _turn_inverse_triples(triples, self.n_relations)
         packing = TriplePacking.of(self.n_relations, self.n_entities, self.n_entities)
@@ -259,7 +259,7 @@ def _check_triple_ids(triples: Triples, entities: int, relations: int) -> None:
 
 
 def _find_edge_offsets(ids: Ids, size: int) -> Offsets:
-    """(size + 1,): where the run of each id begins in the sorted order."""
+    """Return where the run of each id begins in the sorted order (size + 1,)."""
     counts = np.bincount(ids, minlength=size)
     return read_only(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
 
@@ -274,7 +274,7 @@ class Steps(NamedTuple):
 
 
 def build_graph_bitmaps(heads: Ids, relations: Ids, tails: Ids, entities: int, n_relations: int) -> Steps:
-    """Build from all edges, inverses included, sorted by (head, relation, tail)."""
+    """Build the bitmaps from all edges, including inverses, sorted by (head, relation, tail)."""
     order = np.argsort(relations, kind="stable")  # now by relation, head, tail
     heads, relations = heads[order], relations[order]
     new = np.ones(len(order), bool)

@@ -1,4 +1,4 @@
-"""What a notebook shows: a title and a small table."""
+"""Spell small tables as HTML, for notebooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def spell_html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Write a table as HTML. Names are escaped; numbers have separators, and three digits behind the point.
+    """Spell a table as HTML: names are escaped, numbers have separators and three decimals.
 
     >>> spell_html_table("a < b", ["split", "facts"], [["train", 1200]])
     '<p>a &lt; b</p><table><thead><tr><th>split</th><th>facts</th></tr></thead>\

@@ -1,4 +1,4 @@
-"""One table of distinct names, sorted, where the position of a name is its id."""
+"""Names: a sorted table of distinct names, where the position of a name is its id."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from stablerule.graph.triples import Ids
 
-# Comparing one mistyped name with more candidates than this takes noticeable time.
+# Comparing a mistyped name with more candidates takes noticeable time.
 MOST_CANDIDATES = 2_000
 
 
 class Names:
     """Distinct names in sorted order.
 
-    Ids do not depend on the order of rows in a file, nor on the file's format: the same facts
-    get the same ids, and so the same seed gives the same result. Sorting is by Unicode code point.
+    Ids do not depend on the order of rows or the format of a file. So the same facts get the same ids, and the same
+    seed gives the same result. Names are sorted by Unicode code point.
 
     >>> names = Names(["Paris", "Berlin", "Paris"])
     >>> len(names), names.id_of("Paris"), names[0]
@@ -41,7 +41,7 @@ class Names:
 
     @classmethod
     def from_sorted(cls, table: pl.Series) -> Names:
-        """Take a table that is known to be sorted and distinct, without work and without a copy."""
+        """Make names from a table that is already sorted and distinct, without copying it."""
         names = cls.__new__(cls)
         names._table = table.alias("name")
         return names
@@ -52,15 +52,15 @@ class Names:
         return self._table
 
     def id_of(self, name: str) -> int | None:
-        """Return the id of one name, or None where there is no such name."""
+        """Return the id of one name, None if it is unknown."""
         try:
             at = int(self._table.search_sorted(name))
-        except UnicodeEncodeError:  # half of a surrogate pair is no text, so it is nobody's name
+        except UnicodeEncodeError:  # half a surrogate pair is not valid text, so it can't be a name
             return None
         return at if at < len(self) and self._table[at] == name else None
 
     def ids_of(self, names: Iterable[str] | pl.Series) -> Ids:
-        """Return the id of each name, -1 where there is no such name."""
+        """Return the id of each name, -1 if it is unknown."""
         series = names if isinstance(names, pl.Series) else pl.Series(list(names), dtype=pl.String)
         found = (
             series.alias("name")
@@ -74,7 +74,7 @@ class Names:
         return self._table.gather(pl.Series(np.asarray(ids, dtype=np.int64)))
 
     def closest(self, name: str) -> str:
-        """Say which names are nearest to a mistyped one, as the end of an error message."""
+        """Spell the names nearest to a mistyped one, as the end of an error message."""
         name = name.encode(errors="replace").decode()
         table = self._table
         if len(table) > MOST_CANDIDATES:

@@ -1,8 +1,8 @@
-"""Entities that have unrelated roles, as `python` has where a section, a package and a language are called so.
+"""Find entities with unrelated roles, such as `python` if a section, a package and a language have this name.
 
-A role is one end of a relation. Roles whose entities overlap are of one kind: heads of `depends` and of `maintainer`
-are both packages. An entity of two kinds that have next to nothing else in common is likely two things with one name,
-and rules lead from one to the other.
+A role is one end of a relation. Roles whose entities overlap form a kind: heads of `depends` and of `maintainer` are
+both packages. An entity of two kinds that have almost no other entity in common is probably two things with the same
+name, and rules confuse them.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from stablerule.graph.graph import Graph
     from stablerule.graph.triples import Ids
 
-FEWEST = 4  # entities of a role: with fewer, one in common says nothing
-ONE_KIND = 0.3  # of the smaller of two roles or kinds: they are one kind if they share as much
-BY_ACCIDENT = 0.05  # of the smaller of two kinds: what they share is an accident if it is no more, or a single entity
+FEWEST = 4  # entities of a role; with fewer, one in common is no evidence
+ONE_KIND = 0.3  # share of the smaller of two roles or kinds from which they are one kind
+BY_ACCIDENT = 0.05  # share of the smaller of two kinds up to which the overlap is accidental; a single entity also is
 SHOWN = 3
 
 
 @dataclass(frozen=True)
 class UnrelatedRoles:
-    """Entities with roles of several kinds, those of the most first, and what is known of the roles.
+    """Entities with roles of several kinds, those with the most kinds first, and the kinds of all roles.
 
-    of_role: (2R,) the kind of each role, -1 for one with few entities; the head of relation r is role r, its tail
-    role r + R. has_role: (E, 2R) sparse.
+    of_role: (2R,) the kind of each role, -1 if it has few entities; the head of relation r is role r, its tail is role
+    r + R. has_role: (E, 2R) sparse.
     """
 
     entities: Ids
@@ -39,7 +39,7 @@ class UnrelatedRoles:
     has_role: Any
 
     def describe(self, graph: Graph, entity: int) -> str:
-        """Name one role of an entity for each kind: the one that most entities have."""
+        """Spell one role of an entity for each kind: the one with the most entities."""
         roles = self.has_role[[entity]].indices
         sizes = np.asarray(self.has_role.sum(axis=0)).ravel()
         words, relations = graph.vocabulary, graph.n_relations
@@ -49,7 +49,7 @@ class UnrelatedRoles:
                 best.setdefault(int(self.of_role[role]), role)
         told = [
             f"{'head' if role < relations else 'tail'} of {words.relation_name(role % relations)} "
-            f"like {spell_count(int(sizes[role]) - 1, 'other')}"
+            f"(with {spell_count(int(sizes[role]) - 1, 'other')})"
             for role in best.values()
         ]
         more = f", and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
@@ -78,7 +78,7 @@ def find_unrelated_roles(graph: Graph) -> UnrelatedRoles:
         has_kind = (has_kind @ into).tocsr()
         has_kind.data[:] = 1
     apart = _tell_roles_apart(has_kind)
-    # Of each entity, the couples of its kinds that share next to nothing.
+    # For each entity, count the pairs of its kinds that share almost nothing.
     counts = np.asarray((has_kind @ apart).multiply(has_kind).sum(axis=1)).ravel()
     several = np.flatnonzero(counts > 0)
     of_role = np.full(2 * relations, -1, np.int64)
@@ -87,7 +87,7 @@ def find_unrelated_roles(graph: Graph) -> UnrelatedRoles:
 
 
 def _merge_kinds_of_entities(has_kind: Any) -> NDArray[np.int64]:
-    """Return the number of the new kind of each (k,): those that share more than a tenth of the smaller are one."""
+    """Return the new kind of each kind (k,): kinds with a large overlap are merged."""
     from scipy.sparse import csr_array  # noqa: PLC0415
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
@@ -102,7 +102,7 @@ def _merge_kinds_of_entities(has_kind: Any) -> NDArray[np.int64]:
 
 
 def _tell_roles_apart(has_kind: Any) -> Any:
-    """Return (k, k), 1 where two kinds share some entities, by accident."""
+    """Return (k, k): 1 if two kinds share only a few entities, by accident."""
     from scipy.sparse import csr_array  # noqa: PLC0415
 
     shared = (has_kind.T @ has_kind).tocoo()

@@ -1,4 +1,4 @@
-"""One set of facts becomes train, valid and test."""
+"""Split one set of facts into train, valid and test."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def split_triples(
     *,
     relation: int | None = None,
 ) -> tuple[Triples, Triples, Triples]:
-    """Split distinct facts by ratio, so that train knows every entity and every relation.
+    """Split distinct facts by ratio, so that train has every entity and every relation.
 
-    The facts that train needs for that are set aside first, and the rest is dealt out at random: a share of valid or
-    test that would need them comes out smaller than asked. Repeated facts are taken once, so no fact is in two parts.
+    The facts that train needs for this are assigned first, and the rest at random. So valid and test can be smaller
+    than their ratio. Repeated facts count once, so no fact is in two parts.
 
-    relation: the only one whose facts are split; all others stay in train.
+    relation: split only the facts of this relation; all others stay in train.
 
     >>> from stablerule.graph import Triples
     >>> rows = np.array([[i, 0, j] for i in range(10) for j in range(10)])
@@ -37,7 +37,7 @@ def split_triples(
     facts = triples.distinct()
     order = _make_split_generator(seed).permutation(len(facts))
     fixed = np.zeros(len(facts), bool) if relation is None else facts.relations != relation
-    order = order[np.argsort(~fixed[order], kind="stable")]  # an entity that is known anyway needs no further fact
+    order = order[np.argsort(~fixed[order], kind="stable")]  # entities in these facts need no other fact in train
     needed = _mark_facts_that_train_needs(facts, order)
     dealt = order[~(needed | fixed)[order]]
     splittable = len(facts) - int(fixed.sum())

@@ -1,4 +1,4 @@
-"""Facts as integer rows, and how rows are sorted: three ids packed into one integer sort many times faster."""
+"""Triples: facts as integer rows, and fast sorting of rows by packing three ids into one integer."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ OPTIONAL_COLUMNS = ("weight", "source", "time")
 
 @dataclass(frozen=True, eq=False)
 class Triples:
-    """Rows of (head, relation, tail) ids, with optional columns beside them.
+    """Rows of (head, relation, tail) ids, with optional columns.
 
-    Rows keep their order and their duplicates: they are what was read. A `Graph` is the set of them. An array that the
-    caller could still write to is copied; a read-only one is shared.
+    Rows keep their order and their duplicates; a `Graph` is the set of them. A writable array is copied, a read-only
+    one is shared.
 
     rows: (n, 3) int32; weight: (n,) float64; source: (n,) int32, an id of `Vocabulary.sources`;
     time: (n,) int64 for numbers such as years, or datetime64 for dates.
@@ -40,7 +40,7 @@ class Triples:
     def __post_init__(self) -> None:
         given = np.asarray(self.rows)
         if given.size == 0 and given.ndim == 1:
-            given = np.empty((0, 3), np.int32)  # what np.array([]) of no rows gives
+            given = np.empty((0, 3), np.int32)  # np.array([]) has another shape
         if given.ndim != 2 or given.shape[1] != 3:
             raise InputError(f"Triples must be an array of shape (n, 3): head, relation, tail; got {given.shape}.")
         rows = _copy_triple_array(given, _convert_triple_ids(given, "Triples"))
@@ -59,12 +59,12 @@ class Triples:
 
     @classmethod
     def empty(cls) -> Triples:
-        """No facts."""
+        """Return no facts."""
         return cls(np.empty((0, 3), np.int32))
 
     @classmethod
     def concat(cls, *parts: Triples) -> Triples:
-        """Join several; an optional column stays where every non-empty part has it."""
+        """Join several; an optional column is kept if every non-empty part has it."""
         parts = tuple(p for p in parts if len(p)) or (cls.empty(),)
         columns = {}
         for name in OPTIONAL_COLUMNS:
@@ -75,17 +75,17 @@ class Triples:
 
     @property
     def heads(self) -> Ids:
-        """(n,)."""
+        """The ids of the heads (n,)."""
         return self.rows[:, 0]
 
     @property
     def relations(self) -> Ids:
-        """(n,)."""
+        """The ids of the relations (n,)."""
         return self.rows[:, 1]
 
     @property
     def tails(self) -> Ids:
-        """(n,)."""
+        """The ids of the tails (n,)."""
         return self.rows[:, 2]
 
     def take(self, which: NDArray[Any]) -> Triples:
@@ -94,7 +94,7 @@ class Triples:
         return Triples(read_only(self.rows[which]), **columns)
 
     def distinct(self) -> Triples:
-        """Leave out repeated facts; the first of each stays, in the order of the rows."""
+        """Return the facts without repetitions, in the order of their first rows."""
         first = sort_distinct_triples(self.heads, self.relations, self.tails).first
         return self if len(first) == len(self) else self.take(np.sort(first))
 
@@ -108,17 +108,17 @@ class Triples:
             _compare_triple_columns(getattr(self, n), getattr(other, n)) for n in OPTIONAL_COLUMNS
         )
 
-    __hash__ = None  # type: ignore[assignment]  # compared by content, and arrays have no cheap hash
+    __hash__ = None  # type: ignore[assignment]  # compared by content, and hashing arrays is slow
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Close an array that nobody else has for writing, so that it can be shared from now on without a copy."""
+    """Make an array read-only, so that it can be shared without a copy; nobody else may have a writable view of it."""
     array.flags.writeable = False
     return array
 
 
 def _copy_triple_array(given: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:
-    """Return a contiguous read-only array that its former owner can't change behind our back."""
+    """Return a contiguous read-only array, copied if the caller could still change it."""
     array = np.ascontiguousarray(wanted)
     if array.flags.writeable and np.may_share_memory(array, given):
         array = array.copy()
@@ -127,17 +127,17 @@ def _copy_triple_array(given: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any
 
 def _convert_triple_ids(given: NDArray[Any], what: str) -> Ids:
     if given.dtype.kind not in "iu" and given.size:
-        raise InputError(f"{what} must hold whole numbers (ids), got {given.dtype}.")
+        raise InputError(f"{what} must be whole numbers (ids), got {given.dtype}.")
     bounds = np.iinfo(np.int32)
     if not np.can_cast(given.dtype, np.int32) and given.size and (given.min() < bounds.min or given.max() > bounds.max):
         bad = given.max() if given.max() > bounds.max else given.min()
-        raise InputError(f"{what} must hold ids of at most {bounds.max:,}, got {int(bad):,}.")
+        raise InputError(f"{what} must be ids of at most {bounds.max:,}, got {int(bad):,}.")
     return given.astype(np.int32, copy=False)
 
 
 def _convert_fact_weights(given: NDArray[Any], what: str) -> NDArray[np.float64]:
     if given.dtype.kind not in "fiu" and given.size:
-        raise InputError(f"{what} must hold numbers, got {given.dtype}.")
+        raise InputError(f"{what} must be numbers, got {given.dtype}.")
     return given.astype(np.float64, copy=False)
 
 
@@ -145,7 +145,7 @@ def _convert_fact_times(given: NDArray[Any], what: str) -> NDArray[Any]:
     if given.dtype.kind == "M":
         return given
     if given.dtype.kind not in "iu" and given.size:
-        raise InputError(f"{what} must hold whole numbers or dates, got {given.dtype}.")
+        raise InputError(f"{what} must be whole numbers or dates, got {given.dtype}.")
     return given.astype(np.int64, copy=False)
 
 
@@ -155,13 +155,13 @@ def _compare_triple_columns(a: NDArray[Any] | None, b: NDArray[Any] | None) -> b
 
 @dataclass(frozen=True)
 class TriplePacking:
-    """How many bits each of three columns takes; `fits` is False where 63 are not enough."""
+    """The number of bits of each of three packed columns; `fits` is False if 63 are not enough."""
 
     bits: tuple[int, int, int]
 
     @classmethod
     def of(cls, *sizes: int) -> TriplePacking:
-        """Make room for ids below these three sizes."""
+        """Return a packing for ids below three sizes."""
         a, b, c = (max(1, int(size - 1).bit_length()) for size in sizes)
         return cls((a, b, c))
 
@@ -171,7 +171,7 @@ class TriplePacking:
         return sum(self.bits) <= 63
 
     def pack(self, a: Column, b: Column, c: Column) -> NDArray[np.int64]:
-        """Three columns -> one key per row, in the same order as the rows."""
+        """Return one key for each row, which sorts like the rows."""
         keys = a.astype(np.int64)
         keys <<= self.bits[1]
         keys |= b
@@ -180,7 +180,7 @@ class TriplePacking:
         return keys
 
     def unpack(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int32], ...]:
-        """Keys -> the three columns."""
+        """Return the three columns of keys."""
         _, b, c = self.bits
         return (
             (keys >> (b + c)).astype(np.int32),
@@ -191,19 +191,19 @@ class TriplePacking:
 
 @dataclass(frozen=True)
 class SortedTriples:
-    """The order of rows: `order` sorts them (stable), `new` marks the first of each run of equals."""
+    """The order of rows: `order` sorts them (stable), `new` marks the first of equal rows in that order."""
 
     order: NDArray[np.int64]
     new: NDArray[np.bool_]
 
     @cached_property
     def first(self) -> NDArray[np.int64]:
-        """Position of the first occurrence of each distinct row, by row order of the sorted rows."""
+        """The position of the first occurrence of each distinct row, in sorted order."""
         return self.order[self.new]
 
 
 def sort_distinct_triples(a: Column, b: Column, c: Column) -> SortedTriples:
-    """Order rows by (a, b, c) and tell where a new one begins."""
+    """Return the order of rows by (a, b, c), and where a new row begins."""
     packing = TriplePacking.of(*(int(col.max(initial=0)) + 1 for col in (a, b, c)))
     if packing.fits:
         keys = packing.pack(a, b, c)
@@ -221,7 +221,7 @@ def sort_distinct_triples(a: Column, b: Column, c: Column) -> SortedTriples:
 def sort_triples(
     a: Column, b: Column, c: Column, sizes: tuple[int, int, int], *, distinct: bool = False
 ) -> tuple[NDArray[np.int32], ...]:
-    """Sort rows by (a, b, c), and leave out repetitions if asked to; sizes are upper bounds of the ids.
+    """Sort rows by (a, b, c), optionally without repetitions; sizes are upper bounds of the ids.
 
     >>> columns = np.array([1, 0, 1]), np.array([5, 6, 5]), np.array([2, 2, 2])
     >>> [column.tolist() for column in sort_triples(*columns, (2, 7, 3), distinct=True)]

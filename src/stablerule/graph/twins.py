@@ -1,9 +1,9 @@
-"""Relations that say the same, and the test facts that they give away.
+"""Find relations that repeat each other, and the test facts that they leak.
 
-There are two ways to know that `other` gives facts of `relation` away. Either the two say the same wherever they are:
-that is seen in all splits together, since a split tears twins apart. Or the split has put facts of `relation` into test
-whose pair `other` links in train, while the rest of `relation` has nothing to do with it: that is seen when test is
-compared with train. A relation that implies another (a capital lies in its country) is neither: that is to be learned.
+There are two signs that `other` leaks facts of `relation`. Either the two agree everywhere, which is measured on all
+splits together, since a split separates twins. Or the split put facts of `relation` into test whose pair `other` links
+in train, while the rest of `relation` is unrelated to it, which is measured by comparing test with train. A relation
+that implies another (a capital is in its country) is neither: models should learn it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 
 Kind = Literal["inverse_twins", "near_copies", "symmetric_relations"]
 
-# Two relations are twins (or copies) when this share of the facts of both is the same fact said twice; or when this
-# share of the test facts of one stands in train as the other, and at least twice the share of its training facts does.
+# Two relations are twins (or copies) if this share of the facts of both link the same pairs. They also are if this
+# share of the test facts of one is in train as the other, and this is at least twice the share among its training
+# facts.
 TWIN_SHARE = 0.8
 TIMES_AS_OFTEN = 2
-# So many facts are evidence. Fewer (but two: one fact is chance) only count where many such couples come together.
+# This many facts are evidence. Fewer, but at least two, count only if many such pairs of relations occur.
 TWIN_FACTS = 5
 LEAST_FACTS = 2
-# From this share of the test set on, twins in train make a test result wrong.
+# From this share of the test set, leaks make a test result wrong.
 SERIOUS_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class Twins:
-    """Couples of one kind, rows of `measure_relation_overlaps`, and the test facts that stand in train through them."""
+    """Pairs of relations of one kind, rows of `measure_relation_overlaps`, and the test facts that they leak."""
 
     couples: pl.DataFrame
     given_away: Triples
@@ -64,7 +65,7 @@ def find_twins(dataset: Dataset) -> dict[Kind, Twins]:
         ]
     )
     own_inverse = pl.col("other") == pl.col("relation") + relations
-    # A relation that is its own inverse in test, and not in train, is no symmetric relation: the split is to blame.
+    # A relation that is its own inverse only between test and train is not symmetric: the split caused it.
     symmetric = own_inverse & ~pl.col("placed")
     kinds: dict[Kind, pl.Expr] = {
         "inverse_twins": (pl.col("other") >= relations) & ~symmetric,
@@ -77,11 +78,11 @@ def find_twins(dataset: Dataset) -> dict[Kind, Twins]:
 
 
 def measure_relation_overlaps(graph: Graph) -> pl.DataFrame:
-    """For two relations that link the same pairs: on how many pairs, and what share of each relation that is.
+    """Return the relations that link the same pairs of entities: how many pairs, and which share of each relation.
 
-    Columns: relation (below R), other (an inverse from R on: it links the pairs the other way round), shared,
-    share_of_relation, share_of_other. Each couple stands once; a relation with its own inverse is symmetric as far as
-    its share goes. Self-loops are left out, because every relation agrees with its inverse there.
+    Columns: relation (below R), other (an inverse from R on, which links the pairs in the other direction), shared,
+    share_of_relation, share_of_other. Each pair of relations has one row; for a relation and its own inverse the share
+    measures symmetry. Self-loops are skipped, because every relation agrees with its inverse there.
 
     >>> from stablerule.graph import Dataset
     >>> graph = Dataset.from_names("x", train=[("a", "wife_of", "b"), ("b", "husband_of", "a")]).graph
@@ -90,14 +91,14 @@ def measure_relation_overlaps(graph: Graph) -> pl.DataFrame:
     """
     heads = np.repeat(np.arange(graph.n_entities, dtype=np.int32), graph.degrees)
     links = pl.DataFrame({"head": heads, "tail": graph.link_tails, "relation": graph.link_relations})
-    # Only pairs with more than one relation matter, and they stand next to each other.
+    # Only pairs of entities with several relations matter, and their rows are adjacent.
     same_pair = (pl.col("head") == pl.col("head").shift()) & (pl.col("tail") == pl.col("tail").shift())
     links = links.lazy().with_columns(pair=(~same_pair.fill_null(value=False)).cum_sum()).collect()
     links = links.filter((pl.col("head") != pl.col("tail")) & pl.col("pair").is_duplicated())
     several = links.select("pair", "relation")
     count = graph.n_relations
     facts = pl.Series(np.diff(graph.fact_offsets))
-    # (a, ~b) on a pair is (b, ~a) on the reversed pair: the smaller relation comes first, to count each couple once.
+    # (a, ~b) on a pair is (b, ~a) on the reversed pair. Count each once, with the smaller relation first.
     first_of_couple = (pl.col("relation") < count) & (pl.col("relation") < pl.col("other"))
     not_mirrored = (pl.col("other") < count) | (pl.col("other") - count >= pl.col("relation"))
     couples = several.join(several.rename({"relation": "other"}), on="pair").filter(first_of_couple & not_mirrored)
@@ -109,20 +110,20 @@ def measure_relation_overlaps(graph: Graph) -> pl.DataFrame:
 
 
 def _find_given_away_facts(dataset: Dataset) -> pl.DataFrame:
-    """All that train says about the pairs of test: position, relation and loop of the test fact; the other relation."""
+    """Return the relations in train (`other`) between the entities of test facts, with the position of the fact."""
     graph, test = dataset.graph, dataset.test.distinct()
     heads = np.repeat(np.arange(graph.n_entities, dtype=np.int32), graph.degrees)
     links = pl.DataFrame({"head": heads, "tail": graph.link_tails, "other": graph.link_relations})
     asked = pl.DataFrame({"head": test.heads, "tail": test.tails, "relation": test.relations}).with_row_index("at")
     loop = pl.col("head") == pl.col("tail")
     told = asked.join(links, on=["head", "tail"]).select("at", "relation", "other", loop=loop)
-    # The same fact in train is another trouble; a self-loop is also its own inverse.
+    # The same fact in train is another finding; a self-loop is also its own inverse.
     itself = pl.col("other") == pl.col("relation")
     return told.filter(~itself & ~(pl.col("loop") & (pl.col("other") == pl.col("relation") + graph.n_relations)))
 
 
 def _find_twins_made_by_split(dataset: Dataset, told: pl.DataFrame) -> pl.DataFrame:
-    """Couples in which the test facts of a relation stand in train as another, and its training facts mostly don't."""
+    """Return pairs of relations where the test facts of one are in train as the other, unlike its training facts."""
     graph, test = dataset.graph, dataset.test.distinct()
     in_train = _list_relation_couples(measure_relation_overlaps(graph), graph.n_relations).rename({"facts": "shared"})
     sizes = pl.DataFrame(
@@ -132,7 +133,7 @@ def _find_twins_made_by_split(dataset: Dataset, told: pl.DataFrame) -> pl.DataFr
             "test": np.bincount(test.relations[test.heads != test.tails], minlength=graph.n_relations),
         }
     )
-    # Without self-loops, as in the table of train: every relation agrees with its inverse there.
+    # Without self-loops, as in the table of train.
     couples = told.filter(~pl.col("loop")).group_by("relation", "other").agg(facts=pl.len().cast(pl.Int64))
     couples = couples.join(in_train, on=["relation", "other"], how="left").join(sizes, on="relation")
     share = pl.col("facts") / pl.col("test")
@@ -144,7 +145,7 @@ def _find_twins_made_by_split(dataset: Dataset, told: pl.DataFrame) -> pl.DataFr
 def _choose_twin_relations(
     evidence: pl.DataFrame, overlaps: pl.DataFrame, told: pl.DataFrame, dataset: Dataset
 ) -> Twins:
-    """Take the couples with enough facts, and the others where together they give away a good part of test."""
+    """Return the pairs with enough facts, and also the others if together they leak a large part of test."""
 
     def positions(couples: pl.DataFrame) -> pl.Series:
         return told.join(couples, on=["relation", "other"], how="semi")["at"].unique().sort()
@@ -153,7 +154,7 @@ def _choose_twin_relations(
     chosen = evidence.filter(pl.col("facts") >= TWIN_FACTS)
     if len(dataset.test) and len(positions(weak)) >= SERIOUS_SHARE * len(dataset.test):
         chosen = pl.concat([chosen, weak])
-    # The table has each couple once, a way of telling may have it in either direction.
+    # The table has each pair once, the evidence may have it in either direction.
     relations = len(dataset.vocabulary.relations)
     ways = _list_relation_couples(overlaps, relations).with_columns(row=pl.int_range(pl.len()) % max(1, len(overlaps)))
     rows = ways.join(chosen, on=["relation", "other"], how="semi")["row"].unique().sort()
@@ -161,7 +162,7 @@ def _choose_twin_relations(
 
 
 def _list_relation_couples(overlaps: pl.DataFrame, relations: int) -> pl.DataFrame:
-    """Return each couple as (a, b) and as (b, a); (a, ~b) turns into (b, ~a). Columns: relation, other, facts."""
+    """Return each pair as (a, b) and (b, a); (a, ~b) becomes (b, ~a). Columns: relation, other, facts."""
     ids = [pl.col("relation", "other").cast(pl.Int32), pl.col("shared").cast(pl.Int64)]
     one = overlaps.select(ids)
     inverse = pl.col("other") >= relations

@@ -1,4 +1,4 @@
-"""The only place where names become ids and back."""
+"""Vocabulary: the only place where names become ids and back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INVERSE = "~"
 
 
 def invert_relation_name(relation: str) -> str:
-    """Spell the inverse by name.
+    """Return the name of the inverse of a relation.
 
     >>> invert_relation_name("capital_of"), invert_relation_name("~capital_of")
     ('~capital_of', 'capital_of')
@@ -57,15 +57,15 @@ class Vocabulary:
         clash = self.relations.table.filter(self.relations.table.str.starts_with(INVERSE))
         if len(clash):
             raise InputError(
-                f"Relation {clash[0]!r} begins with {INVERSE!r}, which spells an inverse here. Rename it in the data."
+                f"Relation {clash[0]!r} starts with {INVERSE!r}, which marks inverses. Rename it in the data."
             )
 
     def entity_id(self, name: str) -> int:
-        """Return the id of an entity; an unknown one is an error that says the closest names."""
+        """Return the id of an entity; the error for an unknown one lists the closest names."""
         found = self.entities.id_of(_check_vocabulary_name(name, "an entity"))
         if found is None:
             some = spell_names(self.entities.table.head(3), begin="Some are")
-            near = self.entities.closest(name) or f"{some} Python lists all: list(dataset.vocabulary.entities)."
+            near = self.entities.closest(name) or f"{some} For all, in Python: list(dataset.vocabulary.entities)."
             raise UnknownEntity(f"No entity {name!r} among {len(self.entities):,} entities.{near}")
         return found
 
@@ -83,25 +83,25 @@ class Vocabulary:
         return self.entities[self.known_entity(entity)]
 
     def relation_name(self, relation: int) -> str:
-        """Return the name of a relation id; those from R on are inverses."""
+        """Return the name of a relation id; ids from R on are inverses."""
         count = len(self.relations)
         at = self.known_relation(relation)
         return self.relations[at] if at < count else INVERSE + self.relations[at - count]
 
     @property
     def all_relations(self) -> pl.Series:
-        """Names of all relation ids in their order: the relations, then their inverses."""
+        """The names of all relation ids in order: the relations, then their inverses."""
         plain = self.relations.table
         return pl.concat([plain, INVERSE + plain])
 
     def known_entity(self, entity: int) -> int:
-        """Return the id itself, or raise where there is no such entity: numpy would take -1 for the last one."""
+        """Return the id of an entity, or raise an error if there is none: numpy would accept -1."""
         if not 0 <= entity < len(self.entities):
             raise InputError(f"An entity id must be in 0..{len(self.entities) - 1}, got {entity}.")
         return entity
 
     def known_relation(self, relation: int) -> int:
-        """Do the same for a relation id; inverses have ids up to 2R."""
+        """Return the id of a relation or inverse, or raise an error if there is none."""
         if not 0 <= relation < 2 * len(self.relations):
             raise InputError(
                 f"A relation id must be in 0..{2 * len(self.relations) - 1} (inverses included), got {relation}."
@@ -109,7 +109,7 @@ class Vocabulary:
         return relation
 
     def decode(self, triples: Triples) -> pl.DataFrame:
-        """Triples -> a frame of names with the columns head, relation, tail, and the optional ones."""
+        """Return triples as a frame of names, with the columns head, relation, tail and optional ones."""
         columns = {
             "head": self.entities.names_of(triples.heads),
             "relation": self.relations.names_of(triples.relations),
@@ -124,9 +124,9 @@ class Vocabulary:
         return pl.DataFrame({name: series.alias(name) for name, series in columns.items()})
 
     def encode(self, frame: pl.DataFrame) -> Triples:
-        """Turn a frame of names into Triples; an unknown name is an error that says the closest ones.
+        """Return a frame of names as Triples; the error for an unknown name lists the closest ones.
 
-        Optional columns are not looked at: this is for questions, not for facts.
+        Optional columns are ignored: this is for queries, not for facts.
         """
         heads, tails = (self.entities.ids_of(frame[c]) for c in ("head", "tail"))
         relations = self.relations.ids_of(frame["relation"])
@@ -140,10 +140,10 @@ class Vocabulary:
         return Triples(read_only(np.stack([heads, relations, tails], axis=1)))
 
     def compute_digest(self) -> hashlib._Hash:
-        """Begin a hash with the names of entities and relations."""
+        """Return a hash of the names of entities and relations, to be updated further."""
         digest = hashlib.sha256()
         for names in (self.entities, self.relations):
-            # Lengths first, so that no two lists of names run together into the same bytes.
+            # Lengths first, so that different lists of names never give the same bytes.
             digest.update(names.table.str.len_bytes().to_numpy().astype("<u4").tobytes())
             digest.update("".join(names).encode())
         return digest
@@ -151,20 +151,20 @@ class Vocabulary:
 
 def _check_vocabulary_name(name: object, what: str) -> str:
     if not isinstance(name, str):
-        raise InputError(f"The name of {what} must be text, got {name!r}.")
+        raise InputError(f"The name of {what} must be a string, got {name!r}.")
     return name
 
 
 @dataclass(frozen=True)
 class Renumbering:
-    """From the ids given while reading to those of the finished vocabulary."""
+    """A mapping from the ids during reading to those of the finished vocabulary."""
 
     entities: Ids
     relations: Ids
     sources: Ids
 
     def apply(self, triples: Triples) -> Triples:
-        """Give the rows their final ids."""
+        """Return triples with their final ids."""
         rows = np.empty_like(triples.rows)
         rows[:, 0] = self.entities[triples.heads]
         rows[:, 1] = self.relations[triples.relations]
@@ -174,7 +174,7 @@ class Renumbering:
 
 
 class BadRow(InputError):
-    """A row that can't be a fact. Whoever read the row knows where it stands: `problem` and `row` say what to tell."""
+    """A row can't be a fact. The reader of the file adds the place, from `problem` and `row`."""
 
     def __init__(self, problem: str, row: int) -> None:
         self.problem, self.row = problem, row
@@ -182,10 +182,10 @@ class BadRow(InputError):
 
 
 class Interner:
-    """Gives each new name the next id; at the end the names are sorted and the ids renumbered.
+    """Assign ids to names while reading; at the end, names are sorted and ids renumbered.
 
-    The strings of a block are dropped as soon as they have ids, so the memory needed is that of the distinct
-    names and twelve bytes a triple, not that of the text.
+    The strings of a block are dropped as soon as they have ids. So the memory needed is that of the distinct names and
+    twelve bytes for each triple, not that of the text.
 
     >>> interner = Interner()
     >>> triples = interner.add(pl.DataFrame({"head": ["b"], "relation": ["r"], "tail": ["a"]}))
@@ -199,7 +199,7 @@ class Interner:
         self._checked = 0
 
     def add(self, frame: pl.DataFrame) -> Triples:
-        """Intern a frame with the columns head, relation, tail and perhaps weight, source, time."""
+        """Return a frame with head, relation, tail, and optionally weight, source, time, as triples of ids."""
         for name in ("head", "relation", "tail"):
             if frame[name].null_count() or (frame[name] == "").any():
                 empty = frame[name].fill_null("") == ""
@@ -219,22 +219,22 @@ class Interner:
         )
 
     def _refuse_inverses(self, relations: pl.Series) -> None:
-        """Look at the names that are new only: there are few relations, and many rows."""
+        """Raise an error for a relation that starts with `~`; only new names are checked, for speed."""
         new = self._relations.names().slice(self._checked)
         self._checked += len(new)
         clash = new.filter(new.str.starts_with(INVERSE))
         if len(clash):
             raise BadRow(
-                f"relation {clash[0]!r} begins with {INVERSE!r}, which spells an inverse here; rename it in the data",
+                f"relation {clash[0]!r} starts with {INVERSE!r}, which marks inverses; rename it in the data",
                 _find_first_bad_row(relations == clash[0]),
             )
 
     def names(self) -> pl.Series:
-        """All names seen so far: of entities, relations and sources."""
+        """Return all names seen so far: of entities, relations and sources."""
         return pl.concat(codes.names().alias("name") for codes in (self._entities, self._relations, self._sources))
 
     def finish(self, rename: Rename | None = None) -> tuple[Vocabulary, Renumbering]:
-        """Sort the names, after `rename` if given (distinct names must stay distinct)."""
+        """Return the vocabulary and the renumbering; `rename`, if given, must keep distinct names distinct."""
         tables = [codes.names() for codes in (self._entities, self._relations, self._sources)]
         if rename:
             tables = [rename(table) for table in tables]
@@ -247,10 +247,10 @@ class Interner:
 
 
 class _NameCodes:
-    """Codes for strings, in the order in which they were first seen.
+    """Codes for strings, in the order of their first occurrence.
 
-    Polars hashes the strings and keeps the distinct ones (a `Categories`): six times less work on twenty million
-    triples than joining each block with the names known so far. Polars forgets the mapping when no data uses it.
+    Polars hashes the strings and stores the distinct ones (a `Categories`). On twenty million triples this is six times
+    faster than joining each block with the known names. Polars drops the mapping when no data uses it.
     """
 
     def __init__(self) -> None:

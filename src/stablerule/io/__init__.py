@@ -1,4 +1,4 @@
-"""How data comes in and goes out: tables, frames, RDF; compressed or not; whole or not at all."""
+"""Read and write data: tables, frames, RDF, compressed or not; outputs are written completely or not at all."""
 
 from stablerule.io.atomic import write_beside
 from stablerule.io.folders import check_output_folder, write_folder_beside

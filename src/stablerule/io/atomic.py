@@ -1,8 +1,8 @@
-"""Files written whole or not at all: hidden beside their place first, then renamed.
+"""Write files completely or not at all: to a hidden file beside the output, which is then renamed.
 
-What is hidden, a file or a folder, is locked while its process lives, so that the next run knows what a killed one
-left, whatever has become of its process id since: it removes that, and puts back a folder that was moved away and not
-yet replaced.
+Hidden files and folders are locked while their process lives. So the next run recognises what a killed process left
+behind, even if its process id is in use again. It removes these files, and restores a folder that was moved away but
+not yet replaced.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from stablerule.io.streams import is_stream, spool_stream
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What a full disk or a lost mount looks like, from Python and from polars.
+# The errors of a full disk or a lost mount, from Python and from polars.
 NOT_WRITTEN = (OSError, pl.exceptions.ComputeError)
-# What file systems say that have no flush, of folders above all.
+# The errors of file systems that can't flush, mostly of folders.
 NOT_FLUSHED = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EROFS)
 SUFFIX = ".stablerule"
-# So many processes may write to one output at the same time.
+# The most processes that may write to one output at the same time.
 MOST = 16
-# In a hidden folder: what is being written, and what stood at the output before.
+# In a hidden folder: the new output, and the one that it replaces.
 NEW, OLD = "new", "old"
 LONGEST_NAME = 40
 
 
 @contextmanager
 def write_beside(path: Path, *, durable: bool = True) -> Iterator[Path]:
-    """Give a temporary path in the same folder, and rename it to `path` if the block ends well.
+    """Yield a temporary path in the same folder, and rename it to `path` if the block succeeds.
 
-    After an error or an interrupt nothing is left over, and what was at `path` is still there. Only a plain file is
-    ever replaced, and its rights are kept: links are followed, and what names a device or a pipe is written through.
-    durable: wait for the disk, so that a power cut takes nothing; without it, for files that can be made again.
+    After an error or an interrupt no temporary file remains, and an existing file is unchanged. Only a regular file is
+    ever replaced, and its permissions are kept. Links are followed; devices and pipes are written to directly.
+    durable: flush to the disk, so that the file survives a power cut; False is for files that can be made again.
     """
     with reword_write_errors(path):
         if is_stream(path):
@@ -52,9 +52,9 @@ def write_beside(path: Path, *, durable: bool = True) -> Iterator[Path]:
             return
         place = resolve_place(path)
         if os.path.isdir(place):
-            raise WriteError(f"{path}: can't be written: there is a folder of that name.")
+            raise WriteError(f"{path}: can't be written: it is a folder. Choose another name.")
         if os.path.lexists(place) and not os.access(place, os.W_OK):
-            raise WriteError(f"{path}: can't be written: the file is protected against writing.")
+            raise WriteError(f"{path}: can't be written: the file is read-only.")
         with make_temporary_file(place) as temporary:
             yield temporary
             _copy_file_rights(temporary, place)
@@ -66,20 +66,20 @@ def write_beside(path: Path, *, durable: bool = True) -> Iterator[Path]:
 
 
 def resolve_place(path: Path) -> Path:
-    """Follow links: they stay, and what they lead to is written."""
+    """Return the target of a path after following links; raise an error if its folder does not exist."""
     if not path.name:
-        raise WriteError(f"{path}: can't be written: it names no file or folder.")
+        raise WriteError(f"{path}: can't be written: it has no file name.")
     place = Path(os.path.realpath(path))
     if not place.parent.is_dir():
         missing = place.parent if path.is_symlink() else path.parent
         raise WriteError(f"{path}: the folder {str(missing)!r} does not exist. Make it first.")
     with suppress(FileNotFoundError):
-        os.lstat(place)  # a name that the system does not take is told before the work, not after it
+        os.lstat(place)  # raises an error for an invalid name before starting
     return place
 
 
 def _copy_file_rights(temporary: Path, place: Path) -> None:
-    """A replaced file keeps its rights and, where we may, its owner; a new one has those of any other new file."""
+    """Copy the permissions and, if allowed, the owner of a replaced file; a new file gets the default permissions."""
     try:
         before = place.stat()
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def _copy_file_rights(temporary: Path, place: Path) -> None:
 
 
 def flush_to_disk(path: Path) -> None:
-    """Wait until a file is on the disk, or the names in a folder."""
+    """Flush a file, or the names in a folder, to the disk."""
     if sys.platform == "win32" and path.is_dir():
         return
     descriptor = os.open(path, os.O_RDONLY)
@@ -107,15 +107,16 @@ def flush_to_disk(path: Path) -> None:
 
 @contextmanager
 def reword_write_errors(path: Path) -> Iterator[None]:
-    """Turn what the system says in the block into an error of ours about `path`."""
+    """Turn system errors in the block into a WriteError about `path`."""
     try:
         yield
-    except BrokenPipeError:  # a reader that has gone is no fault
+    except BrokenPipeError:  # the reader closed the pipe, which is not an error
         raise
     except FileNotFoundError as error:
         if str(error.filename).endswith(SUFFIX) and path.parent.is_dir():  # such as /proc
             raise WriteError(
-                f"{path}: can't be written: the folder {str(path.parent)!r} takes no new files. Choose another place."
+                f"{path}: can't be written: the folder {str(path.parent)!r} does not allow new files. Choose another "
+                "one."
             ) from error
         raise make_write_error(path, error) from error
     except (*NOT_WRITTEN, ValueError) as error:
@@ -123,12 +124,12 @@ def reword_write_errors(path: Path) -> Iterator[None]:
 
 
 def make_write_error(path: Path, error: Exception) -> WriteError:
-    """Word what the system says when it does not let us write."""
+    """Make a WriteError from a system error."""
     return WriteError(f"{path}: can't be written: {shorten_system_error(error)}.")
 
 
 def read_umask() -> int:
-    """Return the rights that new files don't get."""
+    """Return the umask: the permissions that new files don't get."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -136,16 +137,16 @@ def read_umask() -> int:
 
 @contextmanager
 def make_temporary_file(place: Path) -> Iterator[Path]:
-    """Give an empty hidden file beside `place`; afterwards it is removed, if it is still there."""
+    """Yield an empty hidden file beside `place`, and remove it afterwards if it still exists."""
     with _make_locked(place, folder=False) as temporary:
         yield temporary
 
 
 @contextmanager
 def make_temporary_folder(place: Path) -> Iterator[Path]:
-    """Give a hidden folder beside `place`, with an empty folder `new` in it; afterwards it is removed.
+    """Yield a hidden folder beside `place`, with an empty folder `new` in it, and remove it afterwards.
 
-    If there is nothing at `place` by then, and a folder `old` in the hidden one, that is put back first.
+    If `place` does not exist then, and the hidden folder has a folder `old`, that one is restored first.
     """
     with _make_locked(place, folder=True) as temporary:
         (temporary / NEW).mkdir()
@@ -153,7 +154,7 @@ def make_temporary_folder(place: Path) -> Iterator[Path]:
 
 
 def clear_temporaries(place: Path) -> None:
-    """Remove what killed runs left beside `place`; what a living process owns stays as it is."""
+    """Remove the temporaries of killed processes beside `place`; those of living processes are kept."""
     for leftover in _list_temporaries(place):
         with _lock_existing(leftover) as ours:
             if ours:
@@ -161,12 +162,12 @@ def clear_temporaries(place: Path) -> None:
 
 
 def restore_folder(path: Path) -> None:
-    """Put a folder back that a killed run had moved away, and not yet replaced by the new one."""
+    """Restore a folder that a killed process moved away and did not replace."""
     try:
         place = Path(os.path.realpath(path))
         if os.path.lexists(place):
             return
-    except (OSError, ValueError):  # a name that no system takes
+    except (OSError, ValueError):  # an invalid name
         return
     for leftover in _list_temporaries(place):
         if (leftover / OLD).is_dir():
@@ -177,7 +178,7 @@ def restore_folder(path: Path) -> None:
 
 @contextmanager
 def claim_output(path: Path) -> Iterator[None]:
-    """Keep other processes from the same long work for the block: they raise WriteError at once, not after it."""
+    """Reserve an output for the block: other processes that want it raise a WriteError at once."""
     place = Path(os.path.realpath(path))
     claim = _name_temporary(place, "claim")
     try:
@@ -186,7 +187,7 @@ def claim_output(path: Path) -> Iterator[None]:
         raise WriteError(f"{path}: can't be written: {error.strerror}.") from error
     with _lock_existing(claim, without_locks=True) as ours:
         if not ours:
-            raise WriteError(f"{path}: another process is at work on it. Wait for it, or choose another place.")
+            raise WriteError(f"{path}: another process is writing it. Wait for it, or choose another output.")
         try:
             yield
         finally:
@@ -203,7 +204,7 @@ def _list_temporaries(place: Path) -> Iterator[Path]:
 
 
 def _name_temporary(place: Path, number: int | str) -> Path:
-    """Names are numbered and not random, so that leftovers are found without looking through the folder."""
+    """Name a temporary by number, so that leftovers are found without listing the folder."""
     name = place.name
     if len(name) > LONGEST_NAME:
         name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:12]}"
@@ -212,7 +213,7 @@ def _name_temporary(place: Path, number: int | str) -> Path:
 
 @contextmanager
 def _make_locked(place: Path, *, folder: bool) -> Iterator[Path]:
-    """Make a temporary under the first number that is free, or free again because its process has died."""
+    """Make a temporary with the first free number; numbers of dead processes are free again."""
     clear_temporaries(place)
     for number in range(1, MOST + 1):
         temporary = _name_temporary(place, number)
@@ -225,13 +226,13 @@ def _make_locked(place: Path, *, folder: bool) -> Iterator[Path]:
             continue
         with _lock_existing(temporary, without_locks=True) as ours:
             if not ours:
-                continue  # in the moment before the lock, another process took it for a leftover
+                continue  # just before the lock, another process took it for a leftover
             made = os.lstat(temporary)
             try:
                 yield temporary
             finally:
                 with suppress(OSError):
-                    # Once it was renamed, its name is free, and may be another process's by now.
+                    # After renaming, its name is free and may belong to another process.
                     if os.path.samestat(made, os.lstat(temporary)):
                         _remove_temporary(temporary, place)
             return
@@ -254,17 +255,17 @@ def _put_back_folder(temporary: Path, place: Path) -> None:
 
 @contextmanager
 def _lock_existing(path: Path, *, without_locks: bool = False) -> Iterator[bool]:
-    """Lock a file or folder for the block; False if another process has it, or has replaced it meanwhile.
+    """Lock a file or folder for the block; yield False if another process has it, or has replaced it.
 
-    without_locks: the answer where the system has no locks. There, nothing that is found is ever taken for a leftover.
+    without_locks: the result on systems without locks, where existing temporaries are never taken for leftovers.
     """
     if sys.platform == "win32":
         yield without_locks
         return
-    import fcntl  # noqa: PLC0415  # Unix alone has it
+    import fcntl  # noqa: PLC0415  # only on Unix
 
     try:
-        # Not through links, which anybody may put into a shared folder, nor waiting for the other end of a FIFO.
+        # Without following links, which others may put into a shared folder, and without waiting for a FIFO.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         yield False

@@ -1,11 +1,11 @@
-"""The files of a folder that this package wrote: regular ones only, and held against their checksums.
+"""Read the files of a folder that this package wrote: regular files only, compared with their checksums.
 
-A folder may come from a stranger. So a link, a device or a FIFO in it is refused, not followed; and no number in it
-reaches compiled code unchecked. A checksum tells damage, not intent: whoever makes a file can make its checksum.
+A folder may come from an untrusted source. So links, devices and FIFOs are refused, and no number reaches compiled code
+unchecked. A checksum detects damage, but not intent: whoever makes a file can also make its checksum.
 
-JSON is read into dataclasses: the declared types are the schema, and an error names the file and the field. Fields that
-a class does not declare are skipped, so that a file of an older version may have some that are gone. What a class
-demands of its values (`__post_init__`) is checked as well.
+JSON is read into dataclasses. The declared types are the schema, and an error names the file and the field. Unknown
+fields are skipped, so that files of older versions may have fields that no longer exist. `__post_init__` checks the
+values.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
-MOST_DIGITS = 18  # of a whole number: it must fit into 64 bits
-DEEPEST = 20  # of values whose types nobody declares
-SHOWN = 60  # characters of a wrong value
+MOST_DIGITS = 18  # of a whole number, which must fit into 64 bits
+DEEPEST = 20  # nesting of values without a declared type
+SHOWN = 60  # characters of a wrong value in a message
 TYPES: dict[type, str] = {list: "a list", dict: "an object"}
-NPY_MAGIC = b"\x93NUMPY\x01\x00"  # what np.save writes for plain arrays: its format 1.0
+NPY_MAGIC = b"\x93NUMPY\x01\x00"  # np.save writes plain arrays in format 1.0
 BLOCK = 1 << 22
 # Not every system has all of these.
 SAFELY = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -45,9 +45,9 @@ SAFELY = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 @dataclass(frozen=True)
 class CheckedFolder:
-    """A folder and the checksums of its files, as far as they are known.
+    """A folder and the known checksums of its files.
 
-    cure: what a user does about damage, as the end of an error message.
+    cure: the advice in case of damage, as the end of an error message.
     """
 
     path: Path
@@ -55,11 +55,11 @@ class CheckedFolder:
     checksums: Mapping[str, str] = field(default_factory=dict)
 
     def with_checksums(self, checksums: Mapping[str, str]) -> CheckedFolder:
-        """Return the same with what was read from its index."""
+        """Return the folder with the checksums from its index."""
         return CheckedFolder(self.path, self.cure, checksums)
 
     def read_bytes(self, name: str) -> bytes:
-        """Return what is in a file."""
+        """Return the content of a file."""
         with self._open(name) as stream:
             raw = stream.read()
         self._compare(name, raw)
@@ -74,16 +74,16 @@ class CheckedFolder:
             raise self.make_damage_error(name, error.problem) from error
 
     def make_record(self, kind: type[T], value: Any, name: str) -> T:
-        """Make a value of a dataclass from what a JSON file holds; the error names the file and the field."""
+        """Make a value of a dataclass from the value of a JSON file; an error names the file and the field."""
         try:
             return make_record(kind, value, self.path / name)
         except ReadError as error:
             raise self.make_damage_error(name, error.problem) from error
 
     def map_array(self, name: str, kind: type[np.generic], shape: tuple[int, ...]) -> NDArray[Any]:
-        """Map the array of an .npy file into memory; one of another type or shape is damaged.
+        """Map the array of an .npy file into memory; another type or shape is an error.
 
-        The header is compared, not parsed: nothing in it decides what is read.
+        The header is compared, not parsed, so it can't influence what is read.
         """
         dtype = np.dtype(kind).newbyteorder("<")
         with self._open(name) as stream:
@@ -93,15 +93,15 @@ class CheckedFolder:
             expected = str({"descr": dtype.str, "fortran_order": False, "shape": shape}).replace("}", ", }")
             size = len(begin) + length + dtype.itemsize * int(np.prod(shape, dtype=np.int64))
             if not begin.startswith(NPY_MAGIC) or header != expected:
-                raise self.make_damage_error(name, f"no array of {_spell_shape(shape)} values of type {dtype.name}")
+                raise self.make_damage_error(name, f"not an array of {_spell_shape(shape)} values of type {dtype.name}")
             if os.fstat(stream.fileno()).st_size != size:
-                raise self.make_damage_error(name, f"not as long as {_spell_shape(shape)} values need")
+                raise self.make_damage_error(name, f"wrong length for {_spell_shape(shape)} values")
             array = np.memmap(stream, dtype, mode="r", offset=len(begin) + length, shape=shape)
             self._compare(name, np.memmap(stream, np.uint8, mode="r"))
         return np.asarray(array)
 
     def make_damage_error(self, name: str, problem: str) -> ReadError:
-        """Make the error for a file that is not as it was written."""
+        """Make the error for a damaged file."""
         return ReadError(f"damaged ({problem.rstrip('.')}). {self.cure}", path=self.path / name)
 
     @contextmanager
@@ -117,7 +117,7 @@ class CheckedFolder:
             ) from error
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            raise self._make_special_file_error(name, "no regular file")
+            raise self._make_special_file_error(name, "not a regular file")
         try:
             with os.fdopen(handle, "rb") as stream:
                 yield stream
@@ -125,13 +125,13 @@ class CheckedFolder:
             raise make_read_error(path, error) from error
 
     def _make_special_file_error(self, name: str, what: str) -> ReadError:
-        problem = f"is {what}, and only regular files are read here. Put a copy in its place."
+        problem = f"is {what}, but only regular files are read. Replace it by a copy."
         return ReadError(problem, path=self.path / name)
 
     def _compare(self, name: str, raw: bytes | NDArray[np.uint8]) -> None:
         wanted = self.checksums.get(name)
         if wanted is not None and _compute_checksum(raw) != wanted:
-            raise self.make_damage_error(name, "its checksum is another than when it was written")
+            raise self.make_damage_error(name, "its checksum is wrong")
 
 
 def sum_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
@@ -148,8 +148,8 @@ def _sum_checked_file(path: Path) -> str:
 
 
 def _compute_checksum(raw: bytes | NDArray[np.uint8]) -> str:
-    """Return the CRC-32, which takes a tenth of a second for 400 MB; SHA-256 takes four times as long."""
-    return f"{zlib.crc32(raw):08x}"  # type: ignore[arg-type]  # an array is as good as bytes
+    """Return the CRC-32, which takes 0.1 s for 400 MB; SHA-256 takes four times as long."""
+    return f"{zlib.crc32(raw):08x}"  # type: ignore[arg-type]  # arrays work like bytes
 
 
 def _spell_shape(shape: tuple[int, ...]) -> str:
@@ -157,7 +157,7 @@ def _spell_shape(shape: tuple[int, ...]) -> str:
 
 
 class _WrongJson(Exception):
-    """A value that does not have its declared type; `field` leads there from the top."""
+    """A value does not have its declared type; `field` is its path from the top."""
 
     def __init__(self, problem: str, field: str = "") -> None:
         super().__init__(problem)
@@ -169,19 +169,19 @@ class _WrongJson(Exception):
 
 
 def parse_json(raw: bytes, path: Path) -> Any:
-    """Return the value of a JSON text; what is none is a ReadError."""
+    """Parse a JSON text; invalid JSON is a ReadError."""
     try:
         return json.loads(raw, parse_int=_parse_whole_number)
     except RecursionError as error:
-        raise ReadError("nested too deep.", path=path) from error
+        raise ReadError("nested too deeply.", path=path) from error
     except json.JSONDecodeError as error:
-        raise ReadError(f"no JSON: {error.msg} in line {error.lineno:,}.", path=path) from error
+        raise ReadError(f"not valid JSON: {error.msg} in line {error.lineno:,}.", path=path) from error
     except ValueError as error:
-        raise ReadError(f"no JSON: {error}.", path=path) from error
+        raise ReadError(f"not valid JSON: {error}.", path=path) from error
 
 
 def make_record(kind: type[T], value: Any, path: Path) -> T:
-    """Make a value of a dataclass from a JSON value; the first field that does not fit is a ReadError.
+    """Make a value of a dataclass from a JSON value; the first field of another type is a ReadError.
 
     >>> from dataclasses import dataclass
     >>> from pathlib import Path
@@ -194,7 +194,7 @@ def make_record(kind: type[T], value: Any, path: Path) -> T:
     >>> make_record(Point, {"x": 1, "tags": ["a", 2]}, Path("p.json"))
     Traceback (most recent call last):
     ...
-    stablerule.errors.ReadError: p.json: field 'tags[1]' must be text, found 2.
+    stablerule.errors.ReadError: p.json: field 'tags[1]' must be a string, found 2.
     """
     try:
         made: T = _read_checked_bytes(kind, value)
@@ -261,12 +261,12 @@ def _read_json_scalar(kind: type, value: Any) -> Any:
             return float(value)
         case _ if kind is str and isinstance(value, str) and _is_unicode_json(value):
             return value
-    names = {NoneType: "null", bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    names = {NoneType: "null", bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
     raise _name_expected_json(names[kind], value)
 
 
 def _read_json_union(kinds: tuple[Any, ...], value: Any) -> Any:
-    """Read a value that may be of several types; of several dataclasses, the first whose fields are all there."""
+    """Read a value that may have several types; of several dataclasses, the first with all required fields present."""
     if value is None and NoneType in kinds:
         return None
     records = [kind for kind in kinds if is_dataclass(kind)]
@@ -279,7 +279,7 @@ def _read_json_union(kinds: tuple[Any, ...], value: Any) -> Any:
             return _read_checked_bytes(kind, value)
         except _WrongJson as error:
             wrong = error if wrong is None or error.field else wrong
-    assert wrong is not None  # noqa: S101  # a union has members
+    assert wrong is not None  # noqa: S101  # a union is never empty
     raise wrong
 
 
@@ -292,7 +292,7 @@ def _read_json_dataclass(kind: Any, value: Any) -> Any:
     try:
         return kind(**given)
     except InputError as error:
-        raise _WrongJson(f"makes no sense: {str(error).rstrip('.')}") from error
+        raise _WrongJson(f"is invalid: {str(error).rstrip('.')}") from error
 
 
 @cache
@@ -305,9 +305,9 @@ def _list_needed_json_fields(kind: Any) -> set[str]:
 
 
 def _check_plain_json(value: Any, depth: int = 0) -> Any:
-    """Return a value whose types nobody declares; it must not be nested so deep that others stumble over it."""
+    """Return a value without a declared type, after checking that it is not nested too deeply."""
     if depth > DEEPEST:
-        raise _WrongJson("is nested too deep")
+        raise _WrongJson("is nested too deeply")
     match value:
         case dict():
             for name, one in value.items():

@@ -1,7 +1,7 @@
-"""Columns of facts: where head, relation and tail stand, what the optional ones hold, where each row comes from.
+"""Find the columns of a table, detect a header, and convert weights and times.
 
-A first line is a header if its words say so, or if it does not look like a fact: its relation occurs once, and its
-entities nowhere else. A first line that shares a cell with another row is a fact, unless it is head, relation, tail.
+A first line is a header if it has known column names, or if it does not look like a fact: its relation and its entities
+occur nowhere else. A first line that shares a cell with another row is a fact, unless it is head, relation, tail.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Kind: TypeAlias = Literal["header", "fact", "unsure"]  # of a first line; unsure is read as a fact
-# In the order in which they are tried; the first that reads every value is the one.
+# Tried in this order; the first that can parse every value is used.
 TIME_TYPES: tuple[pl.DataType, ...] = (pl.Int64(), pl.Date(), pl.Datetime("us"))
 TIME_KINDS = {"int64": "a whole number", "datetime64[D]": "a date", "datetime64[us]": "a date with the time of day"}
-# What people call the columns: pairs for head and tail, and words for the relation.
+# Usual column names: pairs for head and tail, and names for the relation.
 ENDS = (
     ("head", "tail"),
     ("subject", "object"),
@@ -44,15 +44,15 @@ RELATIONS = (
     *("relation", "predicate", "relationship", "property", "rel", "pred", "edge", "type", "label", "edge_type"),
     *("relation_type", "relationship_type", "edge_label", "relation_name", "link", "verb", "attribute", "r", "p"),
 )
-# What may stand around such a word: `subject_id`, `:START_ID`, `fromNodeName`.
+# Usual prefixes and suffixes of such names: `subject_id`, `:START_ID`, `fromNodeName`.
 AROUND = ("id", "ids", "name", "iri", "uri", "node", "entity", "key", "code")
-SAMPLE_ROWS = 20_000  # that a first line is held against
-ENOUGH_ROWS = 20  # beside a first line whose words say nothing
+SAMPLE_ROWS = 20_000  # rows to compare a first line with
+ENOUGH_ROWS = 20  # rows needed to decide about a first line without known names
 
 
 @dataclass(frozen=True)
 class RowPlace:
-    """Finds a row of a frame in what was read: a line of text, a row of a frame or list, or only the file.
+    """The place of a row of a frame in its source: a line of text, a row of a frame or list, or only the file.
 
     >>> str(RowPlace("facts.tsv", lines=[3, 5]).make_error("expected a tail", 1))
     'facts.tsv, line 5: expected a tail.'
@@ -66,7 +66,7 @@ class RowPlace:
     first_row: int | None = None
 
     def make_error(self, problem: str, row: int) -> ReadError:
-        """Word an error about one row."""
+        """Make an error about one row."""
         if self.lines is not None:
             return ReadError(f"{problem}.", path=self.path, line=self.lines[row])
         if self.first_line is not None:
@@ -75,7 +75,7 @@ class RowPlace:
         return ReadError(f"{problem}{where}.", path=self.path)
 
     def name_row(self, row: int) -> str:
-        """Say the line or the row, for a message that names two of them."""
+        """Spell the line or the row, for a message about two of them."""
         if self.lines is not None or self.first_line is not None:
             return f"line {(self.lines[row] if self.lines is not None else (self.first_line or 0) + row):,}"
         return f"row {(self.first_row or 0) + row:,}"
@@ -83,7 +83,7 @@ class RowPlace:
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows as a frame of names, and where they stand."""
+    """Some rows as a frame of names, and their place."""
 
     frame: pl.DataFrame
     place: RowPlace
@@ -91,7 +91,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Layout:
-    """The number of columns of a table, the place of those that are read, and what the first line is taken for."""
+    """The number of columns of a table, the positions of those that are read, and the kind of the first line."""
 
     width: int
     places: dict[str, int]
@@ -99,7 +99,7 @@ class Layout:
 
     @property
     def has_header(self) -> bool:
-        """Whether the first line is none of the rows."""
+        """Whether the first line is a header."""
         return self.first_line == "header"
 
 
@@ -112,9 +112,9 @@ def find_table_layout(
     rows: Callable[[], Iterable[Sequence[str]]] | None = None,
     csv: bool = False,
 ) -> Layout:
-    """Find the columns of a table by the options and by its first line, which in a file may be a header or a fact.
+    """Find the columns of a table by the options and the first line, which in a file may be a header or a fact.
 
-    rows: the rows that follow the first line of a file; None for what has names of columns anyway.
+    rows: the rows after the first line of a file; None for frames, which always have column names.
 
     >>> find_table_layout(["object", "subject", "predicate"], ReadOptions(), path="x.csv", line=1).places
     {'head': 1, 'relation': 2, 'tail': 0}
@@ -126,7 +126,7 @@ def find_table_layout(
         header = Header({role: column for role, column in wanted.items() if isinstance(column, int)}, header.named)
         if (last := max(header.places.values())) >= len(first):
             raise ReadError(
-                f"column {last} was asked for, but there are {len(first)} columns (numbered from 0).",
+                f"no column {last}: there are {len(first)} columns, numbered from 0.",
                 path=path,
                 line=line,
             )
@@ -155,8 +155,7 @@ def _find_named_columns(
             )
         if list(first).count(str(column)) > 1:
             raise ReadError(
-                f"two columns are called {column!r}. "
-                f"Say which to read by number, from 0: {spell_read_option('columns')}.",
+                f"two columns are named {column!r}. Choose by number, from 0, with {spell_read_option('columns')}.",
                 path=path,
                 line=line,
             )
@@ -167,15 +166,15 @@ def _find_named_columns(
 def _describe_wrong_width(first: Sequence[str], options: ReadOptions) -> str:
     found = f"expected 3 columns (head, relation, tail), found {len(first)}"
     if len(first) > 3:
-        return f"{found}. Say which to read with {spell_read_option('columns')}, by name or by number."
+        return f"{found}. Choose the columns by name or number with {spell_read_option('columns')}."
     for separator, name in (("\t", "tab"), (",", "comma"), (";", "semicolon"), (" ", "space"), ("|", "bar")):
         if separator != options.separator and any(cell.count(separator) == 2 for cell in first):
-            return f"{found}. It looks as if a {name} separates them: pass {spell_read_option('separator', separator)}."
+            return f"{found}. The separator may be a {name}: pass {spell_read_option('separator', separator)}."
     return f"{found}: {' | '.join(first)[:80]!r}."
 
 
 def type_optional_columns(frame: pl.DataFrame, place: RowPlace) -> pl.DataFrame:
-    """Give weight and time their types; a value that is none is an error that says where it stands."""
+    """Convert weight and time to their types; an invalid value is an error with its place."""
     if "weight" in frame.columns:
         weight = _parse_weight_column(frame["weight"])
         bad = weight.is_null() | ~weight.is_finite().fill_null(value=False) | (weight < 0).fill_null(value=True)
@@ -202,13 +201,11 @@ def _parse_time_column(values: pl.Series, place: RowPlace) -> pl.Series:
         row = int(unread.arg_true()[0])
         found = _show_column_cell(values, row)
         raise place.make_error(f"expected a whole number or an ISO date such as 2024-05-31 as time, found {found}", row)
-    # Each value is good, but they are not of one kind: name the first, and the first that differs from it.
+    # Each value is valid, but their kinds differ: report the first one, and the first of another kind.
     usual = next(attempt for attempt in attempts if attempt[0] is not None)
     row = int(usual.is_null().arg_true()[0])
     found, before = _show_column_cell(values, row), _show_column_cell(values, 0)
-    raise place.make_error(
-        f"time must be of one kind throughout, found {found} after {before} in {place.name_row(0)}", row
-    )
+    raise place.make_error(f"all times must be of one kind, found {found} after {before} in {place.name_row(0)}", row)
 
 
 def _show_column_cell(values: pl.Series, row: int) -> str:
@@ -222,7 +219,7 @@ def _parse_weight_column(values: pl.Series) -> pl.Series:
 
 
 def _parse_times_as(values: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Read values as one type of time, null where they are none."""
+    """Parse values as one type of time; null where this fails."""
     if isinstance(values.dtype, pl.Datetime):
         if values.dtype.time_zone:
             values = values.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
@@ -242,14 +239,14 @@ def _parse_times_as(values: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 @dataclass(frozen=True)
 class Header:
-    """What a first line says if it is a header: the places of the columns, and how many of the three it names."""
+    """A first line read as a header: the positions of the columns, and how many of the three it names."""
 
     places: dict[str, int]
     named: int
 
 
 def read_header_words(first: Sequence[str]) -> Header:
-    """Find head, relation and tail by the words of a header; what they do not name is taken in order.
+    """Find head, relation and tail by the words of a header; columns that they do not name are assigned in order.
 
     >>> read_header_words(["id", "Target ID", "type", "sourceId"]).places
     {'head': 3, 'relation': 2, 'tail': 1}
@@ -279,10 +276,10 @@ def read_header_words(first: Sequence[str]) -> Header:
 def judge_header_line(
     first: Sequence[str], header: Header, rows: Iterable[Sequence[str]], *, csv: bool
 ) -> Literal["header", "fact", "unsure"]:
-    """Tell whether the first line is a header, from the rows that follow it; see the top of this file.
+    """Decide whether the first line is a header, from the rows after it; see the top of this file.
 
-    header: its places are those of the columns. csv: the columns stand apart by commas or the like; in such files a
-    header is usual, whatever its words are.
+    header: the positions of the columns. csv: whether the columns are separated by commas or similar signs; such files
+    usually have a header, whatever its words are.
 
     >>> header = read_header_words(["source", "type", "target"])
     >>> judge_header_line(["source", "type", "target"], header, [["a", "r", "b"]], csv=False)

@@ -1,4 +1,4 @@
-"""Files as streams of bytes: opened and written with or without compression."""
+"""Open and write files as streams of bytes, with or without compression."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ COMPRESSIONS: dict[str, Callable[..., IO[bytes]]] = {
     ".zst": cast("Callable[..., IO[bytes]]", zstd.open),
     ".bz2": cast("Callable[..., IO[bytes]]", bz2.open),
 }
-# The others write a checksum unasked; without one, damage inside of a .zst file would be read as names.
+# The others always write a checksum. Without one, damage inside a .zst file would be read as names.
 WRITERS = COMPRESSIONS | {
     ".zst": cast("Callable[..., IO[bytes]]", partial(zstd.open, options={zstd.CompressionParameter.checksum_flag: 1}))
 }
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError, gzip.BadGzipFile)
-# Compressed facts shrink to a tenth, at most to a hundredth; what shrinks more was made to fill a memory or a disk.
+# Facts compress to a tenth, at most to a hundredth. Files with a higher ratio are decompression bombs.
 BOMB_RATIO, BOMB_BYTES = 500, 256 << 20
 EXPANDED_BYTES = 1 << 20
-# How compressed files begin, to tell one that has lost its suffix.
+# The first bytes of compressed files, to recognise one without its suffix.
 MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst", b"PK\x03\x04": ".zip"}
 
 
@@ -60,26 +60,26 @@ def split_suffixes(path: Path) -> tuple[str, str, str]:
 
 
 def find_path_kind(path: Path) -> Literal["file", "folder"] | None:
-    """Tell a file from a folder, None where there is neither; what can't be looked at is a ReadError."""
+    """Return whether a path is a file or a folder, None if neither; a path that can't be accessed is a ReadError."""
     restore_folder(path)
     try:
         return "folder" if stat.S_ISDIR(path.stat().st_mode) else "file"
     except (FileNotFoundError, NotADirectoryError) as error:
         if path.is_symlink():
-            raise ReadError(f"a link that leads nowhere: there is no {os.readlink(path)!r}.", path=path) from error
+            raise ReadError(f"broken link to {os.readlink(path)!r}.", path=path) from error
         return None
     except (OSError, ValueError) as error:
         raise make_read_error(path, error) from error
 
 
 def make_read_error(path: Path, error: Exception) -> ReadError:
-    """Word what the system says when it does not let us read."""
+    """Make a ReadError from a system error."""
     return ReadError(f"can't be read: {shorten_system_error(error)}.", path=path)
 
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, decompressed by its suffix; what goes wrong becomes a ReadError."""
+    """Open a file for reading, decompressed by its suffix; problems become a ReadError."""
     _, _, compression = split_suffixes(path)
     try:
         with COMPRESSIONS.get(compression, open)(path, "rb") as stream:
@@ -94,14 +94,14 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
         raise ReadError("expected a file, found a folder.", path=path) from error
     except DAMAGED as error:
         raise ReadError(
-            f"the compressed data is damaged or ends too early ({error}). Copy or download the file again.", path=path
+            f"the compressed data is damaged or truncated ({error}). Copy or download the file again.", path=path
         ) from error
     except OSError as error:
         raise make_read_error(path, error) from error
 
 
 class _Expanding(io.RawIOBase):
-    """Decompressed data, up to where no honest file would go on: a bomb is noticed before it fills the memory."""
+    """Decompressed data with a size limit, so that a decompression bomb can't fill the memory."""
 
     def __init__(self, stream: IO[bytes], path: Path) -> None:
         self._stream, self._path, self._read = stream, path, 0
@@ -109,16 +109,16 @@ class _Expanding(io.RawIOBase):
         self._most = max(BOMB_BYTES, BOMB_RATIO * about.st_size) if stat.S_ISREG(about.st_mode) else None
 
     def readable(self) -> bool:
-        """Tell that it is there to be read."""
+        """Return True: this stream is for reading."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer; what goes on for too long is an error."""
+        """Fill a buffer; data beyond the limit is an error."""
         found: int = self._stream.readinto(buffer)  # type: ignore[attr-defined]
         self._read += found
         if self._most is not None and self._read > self._most:
             raise ReadError(
-                f"expands to more than {BOMB_RATIO} times its size, as no list of facts does. If you trust it, "
+                f"expands to more than {BOMB_RATIO} times its size, unlike any list of facts. If you trust it, "
                 "decompress it yourself.",
                 path=self._path,
             )
@@ -132,15 +132,15 @@ def _refuse_compressed_without_suffix(path: Path, beginning: bytes) -> None:
     if found == ".zip":
         raise ReadError("this is a zip archive. Unpack it first.", path=path)
     if found:
-        raise ReadError(f"this is compressed data. Call the file {path.name}{found}, and it is read.", path=path)
+        raise ReadError(f"this is compressed data. Rename the file to {path.name}{found}.", path=path)
 
 
 @contextmanager
 def open_compressed(path: Path, like: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file for writing, compressed as the suffix of the final name says."""
+    """Open a temporary file for writing, compressed by the suffix of its final name."""
     _, _, compression = split_suffixes(like)
     if compression == ".gz":
-        # Neither the time nor the name of the temporary file: the same facts are the same bytes.
+        # Without the time and the temporary name, so that the same facts give the same bytes.
         with open(path, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as stream:
             yield cast("IO[bytes]", stream)
         return

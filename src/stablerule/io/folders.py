@@ -1,6 +1,6 @@
-"""Folders written whole or not at all; and none is replaced that is not one of ours.
+"""Write folders completely or not at all, and only replace folders that this package wrote.
 
-Where the system can do that, the old and the new folder change places in one step, so that one of them is always there.
+If the system can exchange two folders in one step, the old or the new one is always there.
 """
 
 from __future__ import annotations
@@ -35,36 +35,36 @@ if TYPE_CHECKING:
 RENAME_EXCHANGE = 2  # of Linux
 RENAME_SWAP = 2  # of macOS
 AT_FDCWD = -100
-# Where the system says that something is at a place already.
+# The errors of a path that exists already.
 TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES)  # the last on Windows
 MOST_TRIES = 100
 
 
 class FolderKind(Protocol):
-    """Knows what in a folder this package has written, because only that may be replaced."""
+    """Knows which files of a folder this package wrote, because only those may be replaced."""
 
     def find_foreign(self, folder: Path) -> list[str]:
-        """Return the names of all that is somebody else's."""
+        """Return the names of all other files."""
 
 
 @dataclass(frozen=True)
 class OwnFolder:
-    """How to know a folder that this package wrote, from the names in it.
+    """Recognise a folder that this package wrote by its file names.
 
-    marks: one of these must be there; empty where any of our files will do. ours: which names we may have written.
+    marks: one of these files must be there, if there are any marks. ours: whether this package may have written a name.
     """
 
     ours: Callable[[str], bool]
     marks: frozenset[str] = frozenset()
 
     def find_foreign(self, folder: Path) -> list[str]:
-        """Return the names that we have not written: all of them where the mark of the folder is missing."""
+        """Return the names that this package did not write: all of them if no mark is there."""
         files = {entry.name: entry.is_file(follow_symlinks=False) for entry in os.scandir(folder)}
         known = not self.marks or any(files.get(mark) for mark in self.marks)
         return [name for name, is_file in files.items() if not (known and is_file and self.ours(name))]
 
 
-# Models and checkpoints: learners keep what they need in files of these kinds, beside the one that says what it is.
+# Models and checkpoints: a mark, and files of these kinds.
 MODEL = OwnFolder(
     ours=lambda name: name.endswith((".json", ".parquet", ".arrow", ".safetensors", ".npy")),
     marks=frozenset({"model.json", "progress.json"}),
@@ -72,21 +72,21 @@ MODEL = OwnFolder(
 
 
 def check_output_folder(path: Path, *, overwrite: bool = False, replaces: FolderKind = MODEL) -> None:
-    """Refuse what `write_folder_beside` would refuse, before the work whose result goes there."""
+    """Check, before starting, that `write_folder_beside` can write a folder."""
     with suppress(_OnlyTried), write_folder_beside(path, overwrite=overwrite, replaces=replaces):
         raise _OnlyTried
 
 
 class _OnlyTried(Exception):
-    """Ends a writing that was only tried."""
+    """Ends an attempt to write, before anything is written."""
 
 
 @contextmanager
 def write_folder_beside(path: Path, *, overwrite: bool = False, replaces: FolderKind = MODEL) -> Iterator[Path]:
-    """Give a temporary folder beside `path`, and rename it to `path` if the block ends well.
+    """Yield a temporary folder beside `path`, and rename it to `path` if the block succeeds.
 
-    An existing folder that is not empty is only replaced with `overwrite`, and only if it is of the kind that
-    `replaces` describes and holds nothing else: a user's other files are never removed. Nor is a plain file replaced.
+    A folder that is not empty is only replaced with `overwrite`, and only if all its files are of the kind `replaces`:
+    other files are never removed. A regular file is never replaced.
     """
     with reword_write_errors(path):
         place = resolve_place(path)
@@ -99,7 +99,7 @@ def write_folder_beside(path: Path, *, overwrite: bool = False, replaces: Folder
             for folder, _, files in os.walk(new):
                 for written in (*files, "."):
                     flush_to_disk(Path(folder, written))
-            # The block may have taken hours, in which something was put there.
+            # The block may have taken hours, and the output may exist by now.
             _refuse_foreign_folder(path, place, overwrite=overwrite, replaces=replaces)
             _move_folder(temporary, place, path, overwrite=overwrite)
             flush_to_disk(place.parent)
@@ -109,27 +109,28 @@ def _refuse_foreign_folder(path: Path, place: Path, *, overwrite: bool, replaces
     if not os.path.lexists(place):
         return
     if not place.is_dir():
-        raise WriteError(f"{path}: there is a file of that name. Choose another place, or remove it.")
+        raise WriteError(f"{path}: is a file, not a folder. Choose another name, or remove it.")
     if os.listdir(place) and not overwrite:
         raise _make_exists_error(path)
-    # What a killed run left inside, beside a file that was being written there, is ours.
+    # Temporaries that a killed process left inside are ours.
     foreign = sorted(name for name in replaces.find_foreign(place) if not name.endswith(SUFFIX))
     if foreign:
         shown = ", ".join(map(repr, foreign[:5])) + (", ..." if len(foreign) > 5 else "")
         raise WriteError(
-            f"{path}: holds more than what would be written, and is not replaced: {shown}. "
-            "Choose another place, or move these away."
+            f"{path}: contains other files, so it is not replaced: {shown}. Choose another folder, or move them away."
         )
 
 
 def _make_exists_error(path: Path) -> OutputExists:
-    return OutputExists(f"{path}: already exists. Choose another place, or pass overwrite=True (--overwrite).")
+    return OutputExists(
+        f"{path}: already exists. Choose another folder, or replace it with overwrite=True (--overwrite)."
+    )
 
 
 def _move_folder(temporary: Path, place: Path, path: Path, *, overwrite: bool) -> None:
-    """Put `new` in the place of what is there: in one step, or else with what was there under `old` for a moment.
+    """Replace the output by `new`: in one step, or else with the former output in `old` for a moment.
 
-    Without `overwrite`, the system itself sees to it that only an empty folder is replaced, whoever else writes there.
+    Without `overwrite`, the system itself guarantees that only an empty folder is replaced.
     """
     for _ in range(MOST_TRIES):
         try:
@@ -143,28 +144,28 @@ def _move_folder(temporary: Path, place: Path, path: Path, *, overwrite: bool) -
             return
         if exchange_paths(temporary / NEW, place):
             return
-        with suppress(FileNotFoundError):  # moved away by another process: then its place is free for a moment
+        with suppress(FileNotFoundError):  # another process moved it away, so try again
             os.rename(place, temporary / OLD)
             try:
                 os.rename(temporary / NEW, place)
             except OSError as error:
                 if error.errno not in TAKEN:
-                    raise  # and `old` is put back
-                shutil.rmtree(temporary / OLD, ignore_errors=True)  # replaced by what another process has put there
+                    raise  # `old` is restored
+                shutil.rmtree(temporary / OLD, ignore_errors=True)  # another process has replaced it
             else:
                 return
-    raise OSError(errno.EBUSY, "other processes write to it all the time")
+    raise OSError(errno.EBUSY, "other processes keep writing to it")
 
 
 def exchange_paths(one: Path, other: Path) -> bool:
-    """Exchange two files or folders of one file system; False where that can't be done, and nothing has changed."""
+    """Exchange two files or folders of one file system; return False, without any change, if that is not possible."""
     call = _find_system_call()
     return call is not None and call(os.fsencode(one), os.fsencode(other)) == 0
 
 
 @cache
 def _find_system_call() -> Any:
-    """Return what takes two paths and exchanges them, None on systems without it."""
+    """Return the system call that exchanges two paths, None on systems without it."""
     try:
         library = ctypes.CDLL(None)
         if sys.platform == "linux":
@@ -173,6 +174,6 @@ def _find_system_call() -> Any:
         if sys.platform == "darwin":
             rename = library.renamex_np
             return lambda one, other: rename(one, other, RENAME_SWAP)
-    except (OSError, AttributeError, TypeError):  # an old C library; Windows has no such library at all
+    except (OSError, AttributeError, TypeError):  # an old C library, or Windows
         pass
     return None

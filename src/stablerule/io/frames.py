@@ -1,7 +1,7 @@
-"""Frames of polars and pandas, Parquet files and lists of tuples as frames of names.
+"""Read frames of polars and pandas, Parquet files and lists of tuples as frames of names.
 
-Columns are always taken by their position: polars reads `*` and `^...$` as patterns where it is given names, and two
-labels of a pandas frame may look the same.
+Columns are always selected by position, because polars reads names such as `*` and `^...$` as patterns, and two labels
+of a pandas frame may be equal.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
     from stablerule.io.options import ReadOptions
 
-# Some damage is an error to the parser of polars, and some makes it panic, which is no Exception.
+# Damage may be an error of polars, or a panic, which is not an Exception.
 POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 STDERR = 2
 PARQUET_ROWS = 1 << 20
 PARQUET_MAGIC = b"PAR1"
-HOW = "Say what the others are by their number, from 0: columns={'head': 0, 'relation': 1, 'tail': 2, 'weight': 3}."
+HOW = "Number the columns from 0: columns={'head': 0, 'relation': 1, 'tail': 2, 'weight': 3}."
 
 
 def is_pandas_frame(source: object) -> bool:
-    """Tell a pandas frame, or one of a class made from it, without importing pandas."""
+    """Return whether an object is a pandas frame, including subclasses, without importing pandas."""
     return any(k.__name__ == "DataFrame" and k.__module__.split(".")[0] == "pandas" for k in type(source).__mro__)
 
 
@@ -44,7 +44,7 @@ def read_parquet(path: Path, options: ReadOptions) -> Iterator[Part]:
         if stream.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:
             raise ReadError("not a Parquet file.", path=path)
     with expect_damage(path):
-        # Absolute, and not as a pattern: a file may be called f[1].parquet or ~f.parquet.
+        # Absolute, and not as a pattern: a file may be named f[1].parquet or ~f.parquet.
         table = pl.scan_parquet(_name_for_polars(path), glob=False, hive_partitioning=False)
         names = table.collect_schema().names()
         rows = table.select(pl.len()).collect().item()
@@ -57,7 +57,7 @@ def read_parquet(path: Path, options: ReadOptions) -> Iterator[Part]:
 
 
 def _name_for_polars(path: Path) -> Path | io.BytesIO:
-    """Return an absolute path, or the file itself where its name is no Unicode text, which polars needs."""
+    """Return an absolute path, or the content of a file whose name is not valid Unicode, which polars needs."""
     try:
         os.fspath(path).encode()
     except UnicodeEncodeError:
@@ -66,7 +66,7 @@ def _name_for_polars(path: Path) -> Path | io.BytesIO:
 
 
 def read_pandas(source: Any, options: ReadOptions, where: str = "pandas frame") -> Part:
-    """Take the needed columns of a pandas frame, without the package that polars would need for all of it."""
+    """Read the needed columns of a pandas frame, without the package that polars needs for a whole one."""
     names = [str(label) for label in source.columns]
     columns = {}
     for role, place in find_table_layout(names, options, path=where).places.items():
@@ -76,30 +76,30 @@ def read_pandas(source: Any, options: ReadOptions, where: str = "pandas frame") 
             columns[role] = pl.Series(role, as_list)
         except (TypeError, ValueError, OverflowError, *POLARS_ERRORS) as error:
             raise ReadError(
-                f"column {names[place]!r} mixes types, or holds what is no text: names must be text or whole numbers.",
+                f"column {names[place]!r} has mixed or other types; names must be strings or whole numbers.",
                 path=where,
             ) from error
     return _check_frame_names(pl.DataFrame(columns), RowPlace(where, first_row=0))
 
 
 def read_frame(source: pl.DataFrame, options: ReadOptions, where: str = "polars frame") -> Part:
-    """Take the asked columns of a polars frame as names; empty or missing names are an error with their row."""
+    """Read the needed columns of a polars frame as names; an empty or missing name is an error with its row."""
     places = find_table_layout(source.columns, options, path=where).places
     frame = pl.DataFrame([source.to_series(place).alias(role) for role, place in places.items()])
     return _check_frame_names(frame, RowPlace(where, first_row=0))
 
 
 def _check_frame_names(frame: pl.DataFrame, place: RowPlace) -> Part:
-    """Make names of the columns of a frame and check each."""
+    """Convert the columns of a frame to names, and check them."""
     if not len(frame):
-        raise ReadError("no triples in it.", path=place.path)
+        raise ReadError("no triples.", path=place.path)
     for role in (r for r in frame.columns if r not in ("weight", "time")):
         values = frame[role]
         if values.dtype == pl.Null:
             raise place.make_error(f"expected a {role}, found nothing", 0)
         if not (values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum)):
             raise ReadError(
-                f"the column of the {role} must hold names (text or whole numbers), got {values.dtype}.",
+                f"the {role} column must be names (strings or whole numbers), got {values.dtype}.",
                 path=place.path,
             )
         names = values.cast(pl.String)
@@ -111,7 +111,7 @@ def _check_frame_names(frame: pl.DataFrame, place: RowPlace) -> Part:
 
 
 def read_tuples(rows: Iterable[Any], options: ReadOptions, where: str = "list of triples") -> Part:
-    """Rows of (head, relation, tail), or what `columns` numbers, -> a frame; each name must be a non-empty string."""
+    """Read rows of (head, relation, tail), or as numbered by `columns`; each name must be a non-empty string."""
     places = _number_tuple_columns(options)
     place = RowPlace(where, first_row=0)
     cells = []
@@ -120,7 +120,7 @@ def read_tuples(rows: Iterable[Any], options: ReadOptions, where: str = "list of
         _check_tuple_names(row, places, place, number)
         cells.append([row[at] for at in places.values()])
     if not cells:
-        raise ReadError("no triples in it.", path=where)
+        raise ReadError("no triples.", path=where)
     columns = dict(zip(places, zip(*cells, strict=True), strict=True))
     frame = pl.DataFrame({role: _make_tuple_column(role, values, place) for role, values in columns.items()})
     return Part(type_optional_columns(frame, place), place)
@@ -132,7 +132,7 @@ def _number_tuple_columns(options: ReadOptions) -> dict[str, int]:
         return {role: place for place, role in enumerate(TRIPLE)}
     numbers = {role: column for role, column in wanted.items() if isinstance(column, int)}
     if len(numbers) < len(wanted):
-        raise OptionError(f"A list has no names of columns, got columns={options.columns!r}. Number them from 0.")
+        raise OptionError(f"A list has no column names, got columns={options.columns!r}. Number them from 0.")
     return numbers
 
 
@@ -143,7 +143,7 @@ def _check_tuple_length(row: Any, places: dict[str, int], options: ReadOptions, 
         how = f" {HOW}" if length > len(TRIPLE) else ""
         raise ReadError(f"row {number:,} must be (head, relation, tail), got {row!r}.{how}", path=where)
     if length <= max(places.values()):
-        raise ReadError(f"row {number:,} must have {max(places.values()) + 1} parts or more, got {row!r}.", path=where)
+        raise ReadError(f"row {number:,} must have at least {max(places.values()) + 1} items, got {row!r}.", path=where)
 
 
 def _check_tuple_names(row: Any, places: dict[str, int], place: RowPlace, number: int) -> None:
@@ -159,12 +159,12 @@ def _make_tuple_column(role: str, values: tuple[Any, ...], place: RowPlace) -> p
         except UnicodeEncodeError as error:
             row = next(i for i, name in enumerate(values) if not _is_unicode_text(name))
             raise place.make_error(
-                f"the {role} {values[row]!r} is no text: it has half of a surrogate pair", row
+                f"the {role} {values[row]!r} is not valid Unicode: it has half a surrogate pair", row
             ) from error
     try:
         return pl.Series(role, values)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
-        raise ReadError(f"the values of {role} are not of one kind.", path=place.path) from error
+        raise ReadError(f"the values of {role} have different types.", path=place.path) from error
 
 
 def _is_unicode_text(name: str) -> bool:
@@ -177,21 +177,21 @@ def _is_unicode_text(name: str) -> bool:
 
 @contextmanager
 def expect_damage(path: Path) -> Iterator[None]:
-    """Turn what polars makes of a damaged file in the block into a ReadError, without the report of a panic."""
+    """Turn errors and panics of polars in the block into a ReadError, without the printed panic report."""
     with _hold_back_stderr() as forget:
         try:
             yield
         except (*POLARS_ERRORS, OSError) as error:
             forget()
-            what = shorten_system_error(error) if isinstance(error, Exception) else "its data make no sense"
-            raise ReadError(f"a damaged Parquet file ({what}). Copy or make it again.", path=path) from error
+            what = shorten_system_error(error) if isinstance(error, Exception) else "invalid data"
+            raise ReadError(f"damaged Parquet file ({what}). Copy it or make it again.", path=path) from error
 
 
 @contextmanager
 def _hold_back_stderr() -> Iterator[Callable[[], object]]:
-    """Keep what is written to standard error in the block, and write it at its end; what is yielded forgets it.
+    """Hold back standard error during the block, and print it at the end; the yielded function discards it.
 
-    Rust reports a panic there by itself, before anybody can catch it.
+    Rust prints a panic there before it can be caught.
     """
     try:
         before = os.dup(STDERR)

@@ -1,4 +1,4 @@
-"""Names as N-Triples write them: an IRI as it is, a blank node, a literal, and any other name under a base."""
+"""Spell names in N-Triples: IRIs, blank nodes and literals unchanged, and any other name after a base."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 BASE = "urn:stablerule:"
 
-# What is allowed in an IRI besides its delimiters, RFC 3987 without what is rare.
+# The characters of an IRI besides its delimiters: RFC 3987 without the rare ones.
 _FAR = "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef\U00010000-\U0001fffd\U00020000-\U0002fffd"
 _CHARACTER = rf"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@{_FAR}]|%[0-9A-Fa-f]{{2}})"
 IRI = re.compile(
@@ -28,7 +28,7 @@ LITERAL = re.compile(
 
 
 def is_output_iri(name: str) -> bool:
-    """Tell whether a name is an IRI.
+    """Return whether a name is an IRI.
 
     >>> is_output_iri("https://example.org/New%20York"), is_output_iri("New York")
     (True, False)
@@ -37,7 +37,7 @@ def is_output_iri(name: str) -> bool:
 
 
 def spell_output_cell(name: str, names: IriShortening, base: str) -> str:
-    """Write an entity as N-Triples do; what is no IRI, blank node or literal stands percent-encoded under the base.
+    """Spell an entity in N-Triples; a plain name is percent-encoded after the base.
 
     >>> from stablerule.io.rdf import IriShortening
     >>> spell_output_cell("New York", IriShortening({}), BASE), spell_output_cell('"12"', IriShortening({}), BASE)
@@ -47,7 +47,7 @@ def spell_output_cell(name: str, names: IriShortening, base: str) -> str:
 
 
 def spell_output_iri(name: str, names: IriShortening, base: str) -> str:
-    """Write a name as an IRI; prefixes that shortened it are written in full."""
+    """Spell a name as an IRI, with its prefix written in full."""
     full = names.expand(name)
     if full is not None and is_output_iri(full):
         return f"<{full}>"

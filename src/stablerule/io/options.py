@@ -1,4 +1,4 @@
-"""How a file is to be read, in one value."""
+"""ReadOptions: the options for reading a file."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ Column: TypeAlias = str | int
 Columns: TypeAlias = Sequence[Column] | Mapping[str, Column]
 TRIPLE = ("head", "relation", "tail")
 EXTRA = ("weight", "source", "time")
-# Python has them, but they are not how a file of text is written.
+# Python has them, but they are not for text files.
 NOT_FOR_FILES = ("idna", "punycode", "undefined")
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options of `read_dataset` that say how one file is read.
+    """The options of `read_dataset` for reading one file.
 
-    columns: where head, relation and tail stand, by name or by number (from 0): `("s", "p", "o")`, `(2, 0, 1)`, or
+    columns: the columns of head, relation and tail, by name or by number (from 0): `("s", "p", "o")`, `(2, 0, 1)`, or
         `{"head": "s", "relation": "p", "tail": "o", "weight": "certainty"}`. A list of tuples has numbers only.
-    header: True or False; None looks whether the first line has names such as head, relation, tail.
-    separator: one character; None takes a comma for .csv and a tab otherwise.
-    comment: lines that begin with it are left out; None reads them as facts.
+    header: True or False; None detects whether the first line has names such as head, relation, tail.
+    separator: one character; None is a comma for .csv and a tab otherwise.
+    comment: lines that start with it are skipped; None reads them as facts.
     encoding: of text files.
     literals: "drop" or "keep" the facts of RDF files whose tail is a literal.
-    prefixes: of RDF names, beside those that the file declares.
-    base: an IRI that is left out at the beginning of RDF names, and goes before the relative IRIs of Turtle.
+    prefixes: for RDF names, in addition to those that the file declares.
+    base: an IRI that is removed at the start of RDF names, and resolves relative IRIs in Turtle.
     """
 
     columns: Columns | None = None
@@ -55,13 +55,13 @@ class ReadOptions:
             if self.header is False and any(isinstance(c, str) for c in (self.wanted or {}).values()):
                 columns, header = spell_read_option("columns"), spell_read_option("header", False)
                 raise OptionError(
-                    f"{columns} names columns, and {header} says that they have no names. "
-                    "Number them from 0, or leave one of the two out."
+                    f"{columns} has column names, but {header} means that there are none. "
+                    "Number the columns from 0, or leave one of the two out."
                 )
 
     @property
     def wanted(self) -> dict[str, Column] | None:
-        """The asked columns by role, or None where the file decides."""
+        """The columns asked for, by role; None if the file decides."""
         if isinstance(self.columns, Mapping):
             return dict(self.columns)
         if isinstance(self.columns, str) or not isinstance(self.columns, Sequence):
@@ -70,7 +70,7 @@ class ReadOptions:
 
 
 def spell_read_option(option: str, value: object = None) -> str:
-    r"""Spell an option as Python and as the command line do, for messages that both may show.
+    r"""Spell an option for Python and for the command line, for messages of both.
 
     >>> print(spell_read_option("encoding", "latin-1"))
     encoding='latin-1' (--encoding latin-1)
@@ -107,11 +107,11 @@ def _check_separator(separator: object, comment: object) -> None:
     if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or separator in '\r\n"'):
         raise _make_read_option_error("separator", "one character", separator)
     if comment is not None and (not isinstance(comment, str) or not comment or set(comment) & {"\r", "\n"}):
-        raise _make_read_option_error("comment", "the beginning of a comment line, or None", comment)
+        raise _make_read_option_error("comment", "the start of a comment line, or None", comment)
     if isinstance(separator, str) and isinstance(comment, str) and comment.startswith(separator):
         raise OptionError(
-            f"{spell_read_option('separator', separator)} is also how a comment begins, so a line can't be told from a "
-            f"comment. Pass {spell_read_option('comment')} or another beginning of comments."
+            f"{spell_read_option('separator', separator)} is also the start of a comment. "
+            f"Pass {spell_read_option('comment')}, or another start of comments."
         )
 
 
@@ -131,7 +131,7 @@ def _check_column_option(columns: object, wanted: dict[str, Column]) -> None:
     if isinstance(columns, str) or too_many or unknown or not set(TRIPLE) <= set(wanted):
         raise OptionError(
             f"Argument 'columns' must name or number the columns of head, relation and tail "
-            f"(and of weight, source, time if they are there), got {columns!r}."
+            f"(and optionally weight, source, time), got {columns!r}."
         )
     kinds = {type(c) for c in wanted.values()}
     if len(kinds) > 1 or not kinds <= {str, int}:

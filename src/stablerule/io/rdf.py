@@ -1,4 +1,4 @@
-"""N-Triples, Turtle and N-Quads, read and written by pyoxigraph."""
+"""Read and write N-Triples, Turtle and N-Quads with pyoxigraph."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ PIECE_BYTES = 1 << 20
 DEFAULT_GRAPH = "default"
 KEEP = spell_read_option("literals", "keep")
 RELATIVE = (
-    " It has relative IRIs: add a line such as @base <https://example.org/> . to the file, or, in Python, pass "
-    "base='https://example.org/'."
+    " It has relative IRIs. Add a line such as @base <https://example.org/> . to the file, or pass "
+    "base='https://example.org/' in Python."
 )
 NOT_IN_IRIS = re.compile(r"[\x00-\x20<>\"{}|\\^`%]")
 ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]*\Z")
-# What the parser makes up, and what a file would have to say to have such a label itself.
+# The random labels of the parser, and the labels of a file that look the same.
 RANDOM = re.compile(r"[0-9a-f]{1,32}\Z")
 LABELS = re.compile(rb"_:([0-9a-f]{1,32})")
 LONGEST_LABEL = 40
-# A character that no label may have: these names can't meet one of a file, until `final` knows all names.
+# Contains a character that no label may have, so these names can't clash with a file's, until `final` knows all names.
 MARK = "_:\ue000"
 
 
 def _import_pyoxigraph() -> Any:
     try:
-        import pyoxigraph  # noqa: PLC0415  # an extra: only those who bring RDF need it
+        import pyoxigraph  # noqa: PLC0415  # an extra, only needed for RDF
     except ImportError as error:
         raise MissingExtra("Reading and writing RDF", package="pyoxigraph", extra="rdf") from error
     return pyoxigraph
@@ -51,17 +51,17 @@ def _import_pyoxigraph() -> Any:
 
 @dataclass
 class BlankNodes:
-    """Names for blank nodes that have none; labels that stand in a file are kept.
+    """Number the blank nodes without a label; labels in a file are kept.
 
-    The parser gives random ones, so the same file would be another dataset each time it is read. Here nameless nodes
-    are numbered in the order in which they appear, over all files of a dataset.
+    The parser gives random labels, so the same file would be a different dataset each time. Here unlabelled nodes are
+    numbered in the order of their occurrence, over all files of a dataset.
     """
 
     _labels: set[str] = field(default_factory=set)
     _numbers: dict[str, int] = field(default_factory=dict)
 
     def watch(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """Pass text on, and remember the labels in it that look like random ones."""
+        """Pass text on, and record the labels in it that look like random ones."""
         before = b""
         for piece in pieces:
             seen = before + piece
@@ -70,13 +70,13 @@ class BlankNodes:
             yield piece
 
     def name(self, label: str) -> str:
-        """Return the name of a node: its label, or a number that `final` spells out."""
+        """Return the name of a node: its label, or a number that `final` replaces."""
         if label in self._labels or not RANDOM.match(label):
             return f"_:{label}"
         return f"{MARK}{self._numbers.setdefault(label, len(self._numbers) + 1)}"
 
     def final(self, names: pl.Series, known: pl.Series) -> pl.Series:
-        """Spell the numbers, as `_:anon1` or so: with a word that no label begins with."""
+        """Replace the numbers by labels such as `_:anon1`, with a prefix that no other label has."""
         if not self._numbers:
             return names
         word = "_:anon"
@@ -87,7 +87,7 @@ class BlankNodes:
 
 @dataclass
 class RdfReader:
-    """Reads one RDF file; names are full IRIs until `IriShortening` is applied to the finished vocabulary."""
+    """Read one RDF file; names are full IRIs until `IriShortening` is applied to the finished vocabulary."""
 
     path: Path
     suffix: str
@@ -97,7 +97,7 @@ class RdfReader:
     notes: list[str] = field(default_factory=list)
 
     def read(self) -> Iterator[Part]:
-        """Yield frames; a named graph, as N-Quads have them, becomes the source of the fact."""
+        """Yield frames; the named graph of an N-Quad becomes the source of the fact."""
         ox = _import_pyoxigraph()
         with open_bytes(self.path) as stream:
             pieces = read_utf8_pieces(stream, self.path, encoding=self.options.encoding, size=PIECE_BYTES)
@@ -142,21 +142,19 @@ class RdfReader:
             yield self._make_part(rows)
         left_out = literals if self.options.literals == "drop" else 0
         if not found + len(rows):
-            why = f" All {left_out:,} have a literal as tail: keep them with {KEEP}." if left_out else ""
-            raise ReadError(f"no triples between entities in it.{why}", path=self.path)
+            why = f" All {left_out:,} have a literal as tail; keep them with {KEEP}." if left_out else ""
+            raise ReadError(f"no triples between entities.{why}", path=self.path)
         if left_out:
-            self.notes.append(
-                f"{self.path}: {left_out:,} facts with a literal as tail were left out. Keep them with {KEEP}."
-            )
+            self.notes.append(f"{self.path}: skipped {left_out:,} facts with a literal as tail. Keep them with {KEEP}.")
         if quoted:
-            self.notes.append(f"{self.path}: {quoted:,} statements about statements were left out.")
+            self.notes.append(f"{self.path}: skipped {quoted:,} statements about statements.")
 
     def _make_part(self, rows: list[tuple[str, ...]]) -> Part:
         names = ("head", "relation", "tail", "source") if self.suffix == ".nq" else ("head", "relation", "tail")
         return Part(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), RowPlace(self.path))
 
     def _name_term(self, ox: Any, term: Any) -> str:
-        """IRIs by their text, the rest as N-Triples spells it: `_:b0`, `"text"@en`."""
+        """Return the text of an IRI, and the N-Triples spelling of other terms: `_:b0`, `"text"@en`."""
         if isinstance(term, ox.NamedNode):
             return str(term.value)
         if isinstance(term, ox.BlankNode) and self.suffix == ".ttl":
@@ -166,9 +164,9 @@ class RdfReader:
 
 @dataclass(frozen=True)
 class IriShortening:
-    """From IRIs to short names and back: `http://example.org/Paris` is `ex:Paris` where ex is known.
+    """Convert between IRIs and short names: `http://example.org/Paris` is `ex:Paris` if ex is known.
 
-    A name is only shortened where `expand` gives the IRI back, so two IRIs never get the same name.
+    An IRI is only shortened if `expand` restores it, so two IRIs never get the same name.
 
     >>> names = IriShortening({"ex": "http://example.org/"}, base="http://other.org/")
     >>> names.shorten(pl.Series(["http://example.org/Paris", "http://other.org/New%20York", "urn:x"])).to_list()
@@ -181,7 +179,7 @@ class IriShortening:
     base: str | None = None
 
     def without_clashes(self, names: pl.Series) -> IriShortening:
-        """Give up the prefixes that are also the scheme of some IRI: `ex:a` could then be read both ways."""
+        """Return a shortening without prefixes that are also the scheme of an IRI, since `ex:a` would be ambiguous."""
         schemes = set(names.str.split(":").list.first().unique())
         return IriShortening({p: ns for p, ns in self.prefixes.items() if p not in schemes}, self.base)
 
@@ -194,12 +192,12 @@ class IriShortening:
         candidates = [f"{p}:{iri[len(ns) :]}" for p, ns in sorted(fitting, key=lambda item: -len(item[1]))]
         if self.base and iri.startswith(self.base):
             candidates.append(unquote(iri[len(self.base) :]))
-        # A short name must lead back, and must not look like an inverse.
+        # A short name must expand to its IRI, and must not look like an inverse.
         good = (short for short in candidates if self.expand(short) == iri and not short.startswith(INVERSE))
         return next(good, iri)
 
     def expand(self, name: str) -> str | None:
-        """Return the IRI of a name, or None where it can't be one."""
+        """Return the IRI of a name, None if it has none."""
         if not name or name.startswith(('"', "_:")):
             return None
         prefix, colon, local = name.partition(":")
@@ -213,7 +211,7 @@ class IriShortening:
 def write_rdf(
     rows: Iterable[tuple[str, ...]], stream: IO[bytes], suffix: str, names: IriShortening, *, path: Path
 ) -> None:
-    """Write rows of names (a fourth one is the named graph); a name that is no IRI needs a base."""
+    """Write rows of names (a fourth one is the named graph); a name that is not an IRI needs a base."""
     ox = _import_pyoxigraph()
     cache: dict[str, Any] = {}
 
@@ -226,7 +224,9 @@ def write_rdf(
         for head, relation, tail, *graph in rows:
             parts = term(head), term(relation), term(tail)
             if not isinstance(parts[1], ox.NamedNode) or isinstance(parts[0], ox.Literal):
-                raise WriteError(f"{path}: {head!r} {relation!r} {tail!r} can't be RDF: only a tail may be a literal.")
+                raise WriteError(
+                    f"{path}: {head!r} {relation!r} {tail!r} is not valid RDF: only a tail may be a literal."
+                )
             if suffix != ".nq":
                 yield ox.Triple(*parts)
             else:
@@ -250,5 +250,5 @@ def _make_rdf_term(ox: Any, name: str, names: IriShortening, path: Path) -> Any:
         pass
     raise WriteError(
         f"{path}: {name!r} is not an IRI. "
-        f"Pass {spell_read_option('base', 'https://example.org/')} to make one of every name."
+        f"Pass {spell_read_option('base', 'https://example.org/')} to make IRIs from names."
     )

@@ -1,4 +1,4 @@
-"""Whatever a user brings becomes a Dataset."""
+"""Read a dataset from a folder, a file, a frame or a list."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger("stablerule")
 
 Source: TypeAlias = str | PathLike[str] | Any  # frames of two libraries and any iterable of triples
 SUFFIXES = (".tsv", ".txt", ".csv", ".parquet", *RDF_FORMATS)
-# A table may have no suffix at all: train, valid, test.
+# A table may have no suffix: train, valid, test.
 TABLE_SUFFIXES = (".tsv", ".txt", ".csv", "")
 SPLIT_NAMES = {"train": ("train",), "valid": ("valid", "validation", "val", "dev"), "test": ("test",)}
 STEMS = {stem: part for part, stems in SPLIT_NAMES.items() for stem in stems}
@@ -59,8 +59,8 @@ def read_dataset(
     source: a folder with train, valid and test files; one file (TSV, CSV, Parquet, N-Triples, Turtle, N-Quads; text
         also as .gz, .xz, .zst or .bz2); a polars or pandas frame; a list of (head, relation, tail); or a mapping
         such as `{"train": ..., "test": ...}` of any of these.
-    split: shares of train, valid and test for a single source, chosen by `seed`. Without it, all of it is train.
-    The other options are those of `ReadOptions`.
+    split: shares of train, valid and test for a single source, split at random by `seed`. Without it, all facts are
+        train. The other options are those of `ReadOptions`.
 
     >>> dataset = read_dataset([("Paris", "capital_of", "France"), ("Berlin", "capital_of", "Germany")])
     >>> dataset.graph
@@ -69,7 +69,7 @@ def read_dataset(
     options = ReadOptions(columns, header, separator, comment, encoding, literals, prefixes or {}, base)
     sources, found_name, notes = _find_split_sources(source)
     if split is not None and set(sources) != {"train"}:
-        raise OptionError(f"Argument 'split' is for a single source; this one has {', '.join(sources)} already.")
+        raise OptionError(f"Argument 'split' is for a single source, but this one already has {', '.join(sources)}.")
     reading = _DatasetReader(options, notes=notes)
     with progress_bar(f"reading {found_name}", None) as advance:
         parts = {}
@@ -80,29 +80,29 @@ def read_dataset(
 
 
 def read_streams(streams: Mapping[str, tuple[str, IO[bytes]]], *, name: str) -> Dataset:
-    """Read TSV splits from open streams, each with the path for messages: members of an archive, for instance."""
+    """Read TSV splits from open streams, such as members of an archive, each with a path for messages."""
     reading = _DatasetReader(ReadOptions(comment=None))
     parts = {part: reading.read_table(path, stream) for part, (path, stream) in streams.items()}
     return reading.finish(parts, name)
 
 
 def open_graph(folder: str | PathLike[str]) -> Graph:
-    """Map a saved graph into memory, and share its pages with other processes; each reads the names for itself.
+    """Open a saved graph by mapping its arrays into memory, which processes share; only names are read into memory.
 
-    Every file is held against its checksum and every value checked, since compiled code walks along them.
+    Every file is compared with its checksum and every value is checked, because compiled code uses them unchecked.
     """
     restore_folder(Path(folder))
     return read_graph(CheckedFolder(Path(folder), "Save it again."))
 
 
 def _find_split_sources(source: Source) -> tuple[dict[str, Source], str, list[str]]:
-    """Return the source of each split, a name for the dataset, and what to tell the user."""
+    """Return the source of each split, a name for the dataset, and notes for the user."""
     if isinstance(source, Mapping):
         unknown = set(source) - set(SPLITS)
         if unknown or source.get("train") is None:
             raise OptionError(
                 f"A mapping of sources must have 'train' and may have 'valid' and 'test', got {list(source)}"
-                f"{' with nothing for train' if 'train' in source else ''}."
+                f"{' with train empty' if 'train' in source else ''}."
             )
         return {part: source[part] for part in SPLITS if source.get(part) is not None}, "triples", []
     if isinstance(source, str | PathLike):
@@ -118,12 +118,12 @@ def _note_unused_files(folder: Path, unused: Sequence[Path]) -> list[str]:
     if not unused:
         return []
     shown = ", ".join(path.name for path in unused[:5]) + (", ..." if len(unused) > 5 else "")
-    return [f"{folder}: not read, because only train, valid and test are: {shown}."]
+    return [f"{folder}: skipped {shown}; only train, valid and test are read."]
 
 
 @dataclass
 class _DatasetReader:
-    """One vocabulary over several sources."""
+    """Reads several sources with one vocabulary."""
 
     options: ReadOptions
     interner: Interner = field(default_factory=Interner)
@@ -161,7 +161,7 @@ class _DatasetReader:
         if suffix not in TABLE_SUFFIXES:
             raise ReadError(
                 f"unknown format {suffix!r}: expected {', '.join(s for s in SUFFIXES)}, "
-                f"with {', '.join(COMPRESSIONS)} behind it where compressed.",
+                f"and {', '.join(COMPRESSIONS)} for compressed files.",
                 path=path,
             )
         table = TableReader(path, self.options)
@@ -203,7 +203,7 @@ class _DatasetReader:
         )
 
     def _make_renaming(self, prefixes: Mapping[str, str]) -> Callable[[pl.Series], pl.Series]:
-        """Shorten IRIs and number nameless nodes, once all names are known: a new name must not meet an old one."""
+        """Shorten IRIs and number unlabelled nodes, once all names are known, to avoid clashes."""
         known = self.interner.names()
         shortening = IriShortening(prefixes, self.options.base).without_clashes(known)
         return lambda names: shortening.shorten(self.blank_nodes.final(names, known))
@@ -211,36 +211,36 @@ class _DatasetReader:
     def _note_split(self, read: int, final: Mapping[str, Triples], split: tuple[float, float, float]) -> None:
         distinct = sum(len(triples) for triples in final.values())
         if distinct < read:
-            self.notes.append(f"{read - distinct:,} repeated facts were left out before splitting.")
+            self.notes.append(f"skipped {read - distinct:,} repeated facts before splitting.")
         asked = distinct - round(split[0] * distinct)
         got = len(final["valid"]) + len(final["test"])
         if got < asked:
             self.notes.append(
-                f"valid and test have {got:,} facts instead of {asked:,}: train needs the others to know every entity."
+                f"valid and test have {got:,} facts instead of {asked:,}: train needs the others, to have every entity."
             )
 
 
 def _check_time_types(parts: Sequence[Triples], where: str | Path) -> None:
     kinds = {TIME_KINDS.get(str(part.time.dtype), str(part.time.dtype)) for part in parts if part.time is not None}
     if len(kinds) > 1:
-        raise ReadError(f"time must be of one kind throughout, found {' and '.join(sorted(kinds))}.", path=where)
+        raise ReadError(f"all times must be of one kind, found {' and '.join(sorted(kinds))}.", path=where)
 
 
 @dataclass(frozen=True)
 class SplitFiles:
-    """The file of each split, and the data files beside them that are none."""
+    """The file of each split, and other data files in the folder."""
 
     files: dict[str, Path]
     unused: tuple[Path, ...] = ()
 
 
 def find_split_files(folder: Path) -> dict[str, Path]:
-    """Find the files for train, valid and test in a folder."""
+    """Return the files of train, valid and test in a folder."""
     return look_for_split_files(folder).files
 
 
 def look_for_split_files(folder: Path) -> SplitFiles:
-    """Do the same, and return the other data files as well: somebody may miss their facts."""
+    """Return the files of train, valid and test in a folder, and the data files that are not read."""
     if find_path_kind(folder) != "folder":
         raise ReadError("no such file or folder.", path=folder)
     try:
@@ -257,7 +257,7 @@ def look_for_split_files(folder: Path) -> SplitFiles:
             unused.append(path)
     for part, files in by_split.items():
         if len(files) > 1:
-            raise ReadError(f"two files for {part}: {', '.join(p.name for p in files)}. Leave one.", path=folder)
+            raise ReadError(f"two files for {part}: {', '.join(p.name for p in files)}. Keep one.", path=folder)
     if not by_split["train"]:
         names = [p.name for p in everything]
         seen = f"found {', '.join(map(repr, names[:8]))}{', ...' if len(names) > 8 else ''}" if names else "it is empty"
@@ -269,7 +269,7 @@ def look_for_split_files(folder: Path) -> SplitFiles:
 
 
 def find_split_of_file(name: str) -> str | None:
-    """Tell the split from the name of a file, None where it is no split.
+    """Return the split that a file name stands for, None if it is not a split.
 
     >>> find_split_of_file("Train.tsv.gz"), find_split_of_file("val"), find_split_of_file("train.docx")
     ('train', 'valid', None)

@@ -1,4 +1,4 @@
-"""Outputs that are no files: devices, pipes, and the descriptors of this process, such as /dev/stdout."""
+"""Outputs that are not regular files: devices, pipes, and descriptors of this process, such as /dev/stdout."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_LINKS = 40  # as many as Linux follows
+MOST_LINKS = 40  # the limit of Linux
 
 
 def is_stream(path: Path) -> bool:
-    """Tell whether what is written to `path` goes through, and nothing there is ever replaced.
+    """Return whether a path is a stream that is written to, rather than a file that is replaced.
 
     >>> is_stream(Path("/dev/stdout")), is_stream(Path("no such file"))
     (True, False)
@@ -33,9 +33,9 @@ def is_stream(path: Path) -> bool:
 
 
 def find_descriptor(path: Path) -> int | None:
-    """Return the number of the descriptor that a path such as /dev/stdout, /dev/fd/63 or a link to it names.
+    """Return the descriptor number of a path such as /dev/stdout, /dev/fd/63 or a link to one, None for other paths.
 
-    To open it by its path would begin the file anew that the shell has led it to, and rename would lose it.
+    Opening such a path would truncate the file that the shell redirected it to, and renaming would replace it.
     """
     folders = {"/dev/fd", f"/proc/{os.getpid()}/fd"}
     try:
@@ -44,13 +44,13 @@ def find_descriptor(path: Path) -> int | None:
                 return int(path.name)
             path = path.parent / os.readlink(path)
     except (OSError, ValueError):
-        pass  # no link, or not there
+        pass  # not a link, or missing
     return None
 
 
 @contextmanager
 def spool_stream(path: Path) -> Iterator[Path]:
-    """Give a temporary file whose content is copied to the stream at the end: all of it, or nothing after an error."""
+    """Yield a temporary file whose content is copied to the stream at the end; after an error nothing is copied."""
     _refuse_stream(path)
     handle, name = tempfile.mkstemp(prefix="stablerule-")
     os.close(handle)
@@ -64,7 +64,7 @@ def spool_stream(path: Path) -> Iterator[Path]:
 
 
 def _refuse_stream(path: Path) -> None:
-    """Refuse before the work what would fail after it; a pipe is not opened to try, because its reader would notice."""
+    """Check, before starting, that a stream can be written; a pipe is not opened, because its reader would notice."""
     descriptor = find_descriptor(path)
     if descriptor is not None:
         os.fstat(descriptor)

@@ -1,8 +1,8 @@
-"""TSV and CSV, compressed or not, as frames of names.
+"""Read TSV and CSV, compressed or not, as frames of names.
 
-Each block of lines is parsed twice at most. Polars does it fast when nothing is unusual. Where something is (blank
-lines, comments, quotes, empty names, a wrong number of columns, bytes that are not text) the plain parser below does it
-again, line by line; it defines what the format means, and it knows the line number for the error.
+Polars parses each block of lines first, which is fast. If a block has anything unusual (blank lines, comments, quotes,
+empty names, a wrong number of columns, invalid bytes), the plain parser below parses it again, line by line. It defines
+the format, and has the line numbers for errors.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Record = tuple[int, list[str]]
-SAMPLE_BYTES = 1 << 20  # of the rows that a first line is held against
+SAMPLE_BYTES = 1 << 20  # of rows to compare a first line with
 
 
 @dataclass
 class TableReader:
-    """Reads one table block by block; after the last one `notes` says what was odd."""
+    """Read one table block by block; after the last one, `notes` has remarks for the user."""
 
     path: str | Path
     options: ReadOptions
@@ -51,16 +51,16 @@ class TableReader:
     def __post_init__(self) -> None:
         _, suffix, _ = split_suffixes(Path(self.path))
         self.separator = self.options.separator or ("," if suffix == ".csv" else "\t")
-        # In TSV a quote is a character like any other; in CSV it encloses a field.
+        # In TSV a quote is an ordinary character; in CSV it encloses a field.
         self.quoted = self.separator != "\t"
 
     def read(self) -> Iterator[Part]:
-        """Yield frames with the columns head, relation, tail and the optional ones that the table has."""
+        """Yield frames with the columns head, relation, tail and those optional columns that the table has."""
         with open_bytes(Path(self.path)) as stream:
             yield from self.read_stream(stream)
 
     def read_stream(self, stream: IO[bytes]) -> Iterator[Part]:
-        """Do the same for a stream that is open already; `path` is then only for messages."""
+        """Yield the frames of an open stream; `path` is only for messages."""
         blocks = read_line_blocks(
             read_utf8_pieces(stream, self.path, encoding=self.options.encoding, size=self.block_bytes), self.path
         )
@@ -76,17 +76,17 @@ class TableReader:
                 found += len(part.frame)
                 yield Part(type_optional_columns(part.frame, part.place), part.place)
         if not found:
-            raise ReadError("no triples in it: the file is empty or has only a header and comments.", path=self.path)
+            raise ReadError("no triples: the file is empty, or has only a header and comments.", path=self.path)
         if self._comments_like_facts:
             self.notes.append(
-                f"{self.path}: {self._comments_like_facts:,} lines begin with {self.options.comment!r} and look like "
-                f"triples; they were left out as comments. Pass {spell_read_option('comment')} to read them."
+                f"{self.path}: skipped {self._comments_like_facts:,} lines that start with {self.options.comment!r} as "
+                f"comments, although they look like triples. Pass {spell_read_option('comment')} to read them."
             )
 
     def _find_layout(
         self, block: Block, following: Iterator[Block], sample: list[Block]
     ) -> tuple[Layout | None, Block | None]:
-        """Find the layout from the first record that says something; return it with what is to be read by it."""
+        """Find the layout from the first record; return it with the block that is left to read."""
         lines = self._open_lines(block, following)
         for line, cells in self._read_records(lines):
             layout = find_table_layout(
@@ -103,14 +103,14 @@ class TableReader:
         return None, None
 
     def _sample_rows(self, blocks: list[Block]) -> Iterator[list[str]]:
-        """Yield the first rows after the first line; what is wrong with them is for those who read them."""
+        """Yield the first rows after the first line; errors in them are ignored here."""
         block = Block(b"".join(one.text for one in blocks), blocks[0].first_line)
         with suppress(ReadError):
             for _, cells in islice(self._read_records(self._open_lines(block, iter(()))), 1, SAMPLE_ROWS + 1):
                 yield cells
 
     def _note_first_line(self, first: list[str], layout: Layout) -> None:
-        """Say what a first line was taken for, where that was a guess."""
+        """Add a note if it was a guess whether the first line is a header."""
         shown = _shorten_table_line(self.separator.join(first))
         if layout.first_line == "unsure":
             self.notes.append(
@@ -127,7 +127,7 @@ class TableReader:
             )
 
     def _parse_block(self, block: Block, following: Iterator[Block], layout: Layout) -> tuple[Part, Block | None]:
-        """Parse a block; the plain parser may go on into the next one, and leaves the rest of it."""
+        """Parse a block; the plain parser may continue into the next one, and returns the rest of it."""
         frame = self._parse_fast(block, layout)
         if frame is not None:
             return Part(frame, RowPlace(self.path, first_line=block.first_line)), None
@@ -138,7 +138,7 @@ class TableReader:
 
     def _parse_fast(self, block: Block, layout: Layout) -> pl.DataFrame | None:
         text = block.text
-        # Polars takes a byte order mark off every block, but only that of the file is none of a name.
+        # Polars removes a byte order mark from every block, but only the one of the file is not part of a name.
         if (self.quoted and b'"' in text) or not self.separator.isascii() or text.startswith(codecs.BOM_UTF8):
             return None
         if b"\r" in text:
@@ -194,7 +194,7 @@ class TableReader:
                 whole = strip_line_end(text)
                 if "\r" in whole:
                     raise ReadError(
-                        "a carriage return inside of a line: lines must end with LF or CRLF.",
+                        "a carriage return inside a line; lines must end with LF or CRLF.",
                         path=self.path,
                         line=line,
                     )
@@ -208,7 +208,7 @@ class TableReader:
 
 
 def _take_first_table_blocks(blocks: Iterator[Block]) -> list[Block]:
-    """Take blocks until there is enough to tell a header from a fact, however small the blocks are."""
+    """Return the first blocks, enough of them to detect a header."""
     taken: list[Block] = []
     while sum(len(block.text) for block in taken) < SAMPLE_BYTES and (block := next(blocks, None)) is not None:
         taken.append(block)

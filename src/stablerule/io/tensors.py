@@ -1,4 +1,4 @@
-"""Tensors by name in a file: written as others are, and held against what a network has before it gets them."""
+"""Write and read tensors by name, and check them before a network loads them."""
 
 from __future__ import annotations
 
@@ -20,40 +20,38 @@ SUFFIX = ".safetensors"
 
 
 def write_tensors(tensors: Mapping[str, NDArray[Any]], path: Path) -> None:
-    """Write tensors by name; a full disk is an OSError, as for other files."""
-    from safetensors import SafetensorError  # noqa: PLC0415  # only learners that have tensors need it
+    """Write tensors by name; a full disk is an OSError, as with other files."""
+    from safetensors import SafetensorError  # noqa: PLC0415  # only learners with tensors need it
     from safetensors.numpy import save_file  # noqa: PLC0415
 
     try:
         save_file(dict(tensors), path)
     except SafetensorError as error:
         raise OSError(str(error)) from error
-    os.chmod(path, 0o666 & ~read_umask())  # it makes private files, unlike all others
+    os.chmod(path, 0o666 & ~read_umask())  # safetensors makes private files, unlike other writers
 
 
 def read_tensors(files: CheckedFolder, name: str) -> dict[str, NDArray[Any]]:
     """Read the tensors of a file by name."""
     raw = files.read_bytes(name)
     try:
-        from safetensors.numpy import load  # noqa: PLC0415  # only learners that have tensors need it
+        from safetensors.numpy import load  # noqa: PLC0415  # only learners with tensors need it
     except ImportError as error:
         raise MissingExtra("Reading a network", package="safetensors", extra="learn") from error
     try:
         return dict(load(raw))
-    except Exception as error:  # a damaged header ends in errors of many kinds there
-        raise files.make_damage_error(name, f"it holds no tensors ({shorten_system_error(error)})") from error
+    except Exception as error:  # a damaged header causes many kinds of errors
+        raise files.make_damage_error(name, f"it has no tensors ({shorten_system_error(error)})") from error
 
 
 def check_tensors(
     tensors: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]], files: CheckedFolder, name: str
 ) -> None:
-    """Refuse tensors that are not those of a network: others by name, by shape, or by the kind of their numbers."""
+    """Raise an error for tensors that do not fit a network, by name, shape or type."""
     for tensor in sorted(set(tensors) ^ set(shapes)):
         what = "is missing" if tensor in shapes else "is not part of this network"
         raise files.make_damage_error(name, f"tensor {tensor!r} {what}")
     for tensor, shape in shapes.items():
         found = tensors[tensor]
         if found.shape != tuple(shape):
-            raise files.make_damage_error(
-                name, f"tensor {tensor!r} has the shape {found.shape} instead of {tuple(shape)}"
-            )
+            raise files.make_damage_error(name, f"tensor {tensor!r} has shape {found.shape} instead of {tuple(shape)}")

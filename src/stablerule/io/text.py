@@ -1,4 +1,4 @@
-"""Text from bytes to cells: UTF-8 in pieces, blocks of whole lines, lines, the cells of a CSV record."""
+"""Read text: UTF-8 in pieces, blocks of whole lines, lines, and the cells of a CSV record."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 32 << 20
 UTF16_SAMPLE = 10  # bytes of the shortest triple, such as "a\tr\tb", in UTF-16
-# A quotation longer than this is one that nobody closed; the rest of the file would be read into memory as one cell.
+# A longer quotation was probably never closed; otherwise the rest of the file would be read into memory as one cell.
 LONGEST_QUOTATION = 16 << 20
-# Nor is a line that is longer a list of names.
+# A longer line is not a list of names.
 LONGEST_LINE = 64 << 20
 
 
 def read_utf8_pieces(
     stream: IO[bytes], path: str | Path, *, encoding: str = "utf-8", size: int = PIECE_BYTES
 ) -> Iterator[bytes]:
-    """Read a stream piece by piece. UTF-8 itself is passed on unseen: who splits it into lines also checks it."""
+    """Yield a stream as pieces of UTF-8. UTF-8 input is not checked here, but when it is split into lines."""
     plain = codecs.lookup(encoding).name == "utf-8"
     decoder = codecs.getincrementaldecoder(encoding)()
     line, first = 1, True
@@ -47,14 +47,14 @@ def read_utf8_pieces(
 
 
 class Utf8Stream:
-    """The pieces as something to read from, for parsers that want a file."""
+    """A file-like object that reads from pieces, for parsers that need a file."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._piece, self._at = b"", 0
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most `size` bytes, none at the end."""
+        """Return at most `size` bytes, b"" at the end."""
         if self._at >= len(self._piece):
             self._piece, self._at = next(self._pieces, b""), 0
         end = len(self._piece) if size < 0 else self._at + size
@@ -89,17 +89,17 @@ def _refuse_utf16_text(piece: bytes, path: str | Path) -> None:
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines in UTF-8 and the number of the first one, from 1."""
+    """Whole lines in UTF-8, and the number of the first one, from 1."""
 
     text: bytes
     first_line: int
 
 
 def read_line_blocks(pieces: Iterable[bytes], path: str | Path) -> Iterator[Block]:
-    """Cut pieces of text after their last line end.
+    """Yield blocks of whole lines from pieces of text.
 
-    A quotation may go on in the next block. Only the parser of quotations can tell (a quote counts at the beginning of
-    a field, and not in a comment), so it asks for the next block when it needs it.
+    A quotation may continue in the next block. Only the parser of quotations knows (a quote counts at the start of a
+    field, and not in a comment), so it asks for the next block when it needs it.
     """
     line, open_line = 1, list[bytes]()
     for piece in pieces:
@@ -117,10 +117,10 @@ def read_line_blocks(pieces: Iterable[bytes], path: str | Path) -> Iterator[Bloc
 
 
 class LinesOfBlocks:
-    """Goes through a block line by line, leaving out blanks and comments.
+    """Iterate over the lines of a block, skipping blank lines and comments.
 
-    `continued` gives the next line whatever it is, for a quotation that is still open, from the following block if
-    need be; `rest` is then what nobody has read yet.
+    `continued` returns the next line, whatever it is, for an open quotation, if necessary from the next block; `rest`
+    is then the text that is not read yet.
     """
 
     def __init__(self, block: Block, following: Iterator[Block], path: str | Path, comment: str | None) -> None:
@@ -155,11 +155,11 @@ class LinesOfBlocks:
         return self._decode(raw)
 
     def take_whole(self) -> Block:
-        """Return everything that was given, read or not."""
+        """Return all blocks, including lines that are already read."""
         return Block(b"".join(block.text for block in self._taken), self._taken[0].first_line)
 
     def take_rest(self) -> Block | None:
-        """Return what has not been read, if anything."""
+        """Return the rest that is not read yet, None if there is none."""
         text = self._lines.read()
         return Block(text, self.line + 1) if text else None
 
@@ -169,14 +169,14 @@ class LinesOfBlocks:
         except UnicodeDecodeError as error:
             raise ReadError(
                 f"byte {raw[error.start]:#04x} at position {error.start} is not UTF-8. "
-                f"If the file has another encoding, pass it: {spell_read_option('encoding', 'latin-1')}.",
+                f"If the file has another encoding, pass it, such as {spell_read_option('encoding', 'latin-1')}.",
                 path=self.path,
                 line=self.line,
             ) from error
 
 
 def strip_line_end(text: str) -> str:
-    r"""Take off LF or CRLF.
+    r"""Remove LF or CRLF at the end.
 
     >>> strip_line_end("a\r\n"), strip_line_end("a\r")
     ('a', 'a\r')
@@ -185,7 +185,7 @@ def strip_line_end(text: str) -> str:
 
 
 def read_text_lines(stream: IO[bytes], path: str | Path) -> Iterator[tuple[int, str]]:
-    r"""Yield the lines of a small text file with their numbers: UTF-8, a byte order mark allowed, without their ends.
+    r"""Yield the lines of a UTF-8 text file with their numbers, without line ends and byte order mark.
 
     >>> list(read_text_lines(io.BytesIO(b"\xef\xbb\xbfa\r\nb"), "names.txt"))
     [(1, 'a'), (2, 'b')]
@@ -200,7 +200,9 @@ def read_text_lines(stream: IO[bytes], path: str | Path) -> Iterator[tuple[int, 
 
 def _check_line_length(size: int, path: str | Path, line: int) -> None:
     if size > LONGEST_LINE:
-        raise ReadError(f"a line of more than {LONGEST_LINE >> 20} MB: this is no list of names.", path=path, line=line)
+        raise ReadError(
+            f"a line of more than {LONGEST_LINE >> 20} MB; this is not a list of names.", path=path, line=line
+        )
 
 
 def _decode_line(raw: bytes, path: str | Path, line: int) -> str:
@@ -208,17 +210,17 @@ def _decode_line(raw: bytes, path: str | Path, line: int) -> str:
         return strip_line_end(raw.decode("utf-8-sig" if line == 1 else "utf-8"))
     except UnicodeDecodeError as error:
         found = f"byte {raw[error.start]:#04x} at position {error.start}"
-        raise ReadError(f"it is not UTF-8 ({found}). Save the file as UTF-8.", path=path, line=line) from error
+        raise ReadError(f"not UTF-8 ({found}). Save the file as UTF-8.", path=path, line=line) from error
 
 
 class QuotingError(ValueError):
-    """A record that is not CSV."""
+    """A record is not valid CSV."""
 
 
 def read_csv_record(line: str, more: Callable[[], str | None], separator: str) -> list[str]:
     r"""Split a record into cells; `more` gives the next line while a quotation is open.
 
-    A quote encloses a cell where it is the cell's first character, and is a character like any other elsewhere.
+    A quote as the first character of a cell encloses it; elsewhere it is an ordinary character.
 
     >>> read_csv_record('5" disk,is,"a ""floppy"" one"\n', lambda: None, ",")
     ['5" disk', 'is', 'a "floppy" one']
@@ -231,12 +233,12 @@ def read_csv_record(line: str, more: Callable[[], str | None], separator: str) -
 def _split_plain_cells(line: str, separator: str) -> list[str]:
     text = strip_line_end(line)
     if "\r" in text:
-        raise QuotingError("a carriage return inside of a line; lines must end with LF or CRLF")
+        raise QuotingError("a carriage return inside a line; lines must end with LF or CRLF")
     return text.split(separator)
 
 
 def _read_usual_record(line: str, separator: str) -> list[str] | None:
-    """Let the csv module split a record that ends in its line, which is fast; None where it refuses it, or may err."""
+    """Split a record that ends in its line with the csv module, which is fast; return None if it may be wrong."""
     text = strip_line_end(line)
     if "\r" in text:
         return None
@@ -247,9 +249,9 @@ def _read_usual_record(line: str, separator: str) -> list[str] | None:
 
 
 def _read_unusual_record(line: str, more: Callable[[], str | None], separator: str) -> list[str]:
-    """Read a record that may go on in the next line.
+    """Read a record that may continue in the next line.
 
-    The csv module can't be asked whether one does, and its limit for the size of a field is one for the whole process.
+    The csv module does not report this, and its limit for the size of a field is global.
     """
     cells, at = list[str](), 0
     while line.find('"', at) >= 0:
@@ -271,7 +273,7 @@ def _read_unusual_record(line: str, more: Callable[[], str | None], separator: s
 
 
 def _read_quotation(line: str, at: int, more: Callable[[], str | None]) -> tuple[str, str, int]:
-    """Read up to the closing quote: the cell, the line in which it ends, and the position behind it."""
+    """Read up to the closing quote; return the cell, the line in which it ends, and the position after it."""
     parts, size = list[str](), 0
     while True:
         end = line.find('"', at)
@@ -285,5 +287,5 @@ def _read_quotation(line: str, at: int, more: Callable[[], str | None]) -> tuple
         size += len(line) - at
         following = more() if size <= LONGEST_QUOTATION else None
         if following is None:
-            raise QuotingError("a quotation begins here that does not end")
+            raise QuotingError("an opening quote here is never closed")
         line, at = following, 0

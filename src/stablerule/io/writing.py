@@ -1,4 +1,4 @@
-"""Triples go out in the formats in which they come in, whole or not at all."""
+"""Write triples, datasets and graphs in all formats that can be read, completely or not at all."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ def write_triples(
     prefixes: Mapping[str, str] | None = None,
     base: str | None = None,
 ) -> None:
-    """Write a frame of names (`dataset.frame("train")`) to a file; its suffix says the format and the compression.
+    """Write a frame of names (`dataset.frame("train")`) to a file; its suffix decides the format and the compression.
 
-    frame: of polars or pandas, with the columns head, relation, tail in any order, and perhaps weight, source, time.
-    header: of TSV and CSV; None writes one where it is needed to read the file back without options.
+    frame: a polars or pandas frame with the columns head, relation, tail in any order, and optionally weight, source,
+    time.
+    header: for TSV and CSV; None writes one if the file could not be read back without options otherwise.
     prefixes, base: for RDF, see `ReadOptions`.
     """
     path = Path(path)
@@ -62,9 +63,9 @@ def write_dataset(
     overwrite: bool = False,
     base: str | None = None,
 ) -> None:
-    """Write a dataset as a folder with one file per split that has facts.
+    """Write a dataset as a folder with one file for each split that has facts.
 
-    overwrite: replace a folder that holds splits and nothing else.
+    overwrite: replace a folder that contains only splits.
     """
     folder = Path(folder)
     _find_file_format(folder / f"train{suffix}")  # before a folder is made
@@ -76,7 +77,7 @@ def write_dataset(
 def write_dataset_into(
     temporary: Path, dataset: Dataset, *, suffix: str = ".tsv", base: str | None = None, path: Path
 ) -> None:
-    """Write the files of a dataset into a temporary folder; `path`, where it will be, is for messages."""
+    """Write the files of a dataset into a temporary folder; `path`, the final one, is for messages."""
     temporary.mkdir(exist_ok=True)
     for part, triples in dataset.splits.items():
         if len(triples):
@@ -94,7 +95,7 @@ def write_triples_into(
     base: str | None = None,
     path: Path,
 ) -> None:
-    """Write a frame of names to a temporary file; `path`, where it will be, says the format, and is for messages."""
+    """Write a frame of names to a temporary file; `path`, the final one, decides the format and is for messages."""
     suffix = _find_file_format(path)
     names = IriShortening(prefixes or {}, ReadOptions(base=base).base)
     _refuse_lossy_format(frame, suffix, path)
@@ -109,18 +110,18 @@ def write_triples_into(
 
 
 def save_graph(graph: Graph, folder: str | PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a graph as a folder of arrays, whole or not at all. Only a saved graph is overwritten."""
+    """Save a graph as a folder of arrays, completely or not at all; `overwrite` replaces only a saved graph."""
     with write_folder_beside(Path(folder), overwrite=overwrite, replaces=SAVED_GRAPH) as temporary:
         write_graph_files(graph, temporary)
 
 
 def to_pandas(frame: pl.DataFrame) -> Any:
-    """Turn a frame of names, such as `dataset.frame("train")`, into a pandas frame."""
+    """Convert a frame of names, such as `dataset.frame("train")`, to a pandas frame."""
     if not isinstance(frame, pl.DataFrame):
         cure = {Dataset: " Pass dataset.frame('train').", Graph: " Pass graph.vocabulary.decode(graph.triples)."}
-        raise InputError(f"A polars frame was expected, got {type(frame).__name__}.{cure.get(type(frame), '')}")
+        raise InputError(f"Expected a polars frame, got {type(frame).__name__}.{cure.get(type(frame), '')}")
     try:
-        import pandas as pd  # noqa: PLC0415  # only those who ask for it need it
+        import pandas as pd  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise MissingExtra("A pandas frame", package="pandas", extra="pandas") from error
     return pd.DataFrame({name: frame[name].to_list() for name in frame.columns}, columns=frame.columns)
@@ -131,17 +132,18 @@ def _find_file_format(path: Path) -> str:
     if suffix not in WRITABLE or (suffix == ".parquet" and compression):
         behind = ", ".join(COMPRESSIONS)
         raise OptionError(
-            f"{path.parent / stem}: can't write {suffix + compression!r}; formats are {', '.join(WRITABLE)}, and "
-            f"{behind} behind those that are text."
+            f"{path.parent / stem}: can't write {suffix + compression!r}. Formats are {', '.join(WRITABLE)}; text "
+            "formats "
+            f"may be compressed ({behind})."
         )
     return suffix
 
 
 def _read_facts_to_write(frame: Any) -> pl.DataFrame:
-    """Read a frame as `read_dataset` would, so that what is written is what would be read: checked, and in order."""
+    """Read a frame like `read_dataset`, so that the output is checked and in the usual order of columns."""
     if isinstance(frame, Dataset):
         raise InputError(
-            "A frame was expected, got a Dataset. Write it with write_dataset(dataset, folder), or a part of it with "
+            "Expected a frame, got a Dataset. Write it with write_dataset(dataset, folder), or one split with "
             "write_triples(dataset.frame('train'), path)."
         )
     if isinstance(frame, pl.DataFrame):
@@ -149,18 +151,18 @@ def _read_facts_to_write(frame: Any) -> pl.DataFrame:
     elif is_pandas_frame(frame):
         facts = read_pandas(frame, ReadOptions(), where="frame to write").frame
     else:
-        raise InputError(f"A polars or pandas frame was expected, got {type(frame).__name__}.")
+        raise InputError(f"Expected a polars or pandas frame, got {type(frame).__name__}.")
     if facts.width < len(frame.columns):
         known = ", ".join(("head", "relation", "tail", *EXTRA))
         raise InputError(
-            f"frame to write: has {len(frame.columns)} columns ({', '.join(map(str, frame.columns))}), of which only "
-            f"{known} have a place in a file of triples. Drop the others first."
+            f"frame to write: has {len(frame.columns)} columns ({', '.join(map(str, frame.columns))}), but a file of "
+            f"triples has only {known}. Drop the others first."
         )
     return facts
 
 
 def _refuse_lossy_format(frame: pl.DataFrame, suffix: str, path: Path) -> None:
-    """RDF has no place for weight and time, and only quads have one for the source."""
+    """Raise an error if RDF would lose columns: it has no weight and time, and only quads have a source."""
     if suffix not in RDF_FORMATS:
         return
     lost = [name for name in frame.columns if name in ("weight", "time")]
@@ -169,19 +171,19 @@ def _refuse_lossy_format(frame: pl.DataFrame, suffix: str, path: Path) -> None:
     if lost:
         quads = " Write .nq, which keeps the source," if lost == ["source"] else " Write .tsv, .csv or .parquet,"
         raise WriteError(
-            f"{path}: {' and '.join(lost)} of {len(frame):,} facts would be lost: {suffix} has no place for it.{quads} "
-            f"or drop what may go: frame.drop({', '.join(map(repr, lost))})."
+            f"{path}: {suffix} would lose the {' and '.join(lost)} of {len(frame):,} facts.{quads} "
+            f"or drop them: frame.drop({', '.join(map(repr, lost))})."
         )
 
 
 def write_table(frame: pl.DataFrame, stream: IO[bytes], separator: str, *, header: bool | None, path: Path) -> None:
-    """Write head, relation, tail and the optional columns; header=None writes one where reading needs it."""
+    """Write head, relation, tail and optional columns; header=None writes a header if reading needs it."""
     with_header = _needs_table_header(frame, separator) if header is None else header
     style: Literal["never", "necessary", "always"] = "never"
     if separator == "\t":
         _refuse_what_tsv_can_not_hold(frame, path)
     else:
-        # A quote before the first name keeps it from being read as a comment, or as a byte order mark.
+        # A quote before the first name prevents reading it as a comment or a byte order mark.
         style = "always" if frame["head"].str.contains(f"^[{COMMENT}{BYTE_ORDER_MARK}]").any() else "necessary"
     for start in range(0, len(frame), CHUNK_ROWS):
         part = frame.slice(start, CHUNK_ROWS)
@@ -190,7 +192,7 @@ def write_table(frame: pl.DataFrame, stream: IO[bytes], separator: str, *, heade
 
 
 def _needs_table_header(frame: pl.DataFrame, separator: str) -> bool:
-    """Whether the first fact would be taken for a header, or what it begins with for another encoding."""
+    """Return whether the first fact would be read as a header, or as another encoding."""
     first = frame.row(0)[:3]
     looks_encoded = first[0].startswith(BYTE_ORDER_MARK) or "\x00" in "".join(first)  # as every other byte of UTF-16
     if frame.width > 3 or looks_encoded:
@@ -204,11 +206,12 @@ def _refuse_what_tsv_can_not_hold(frame: pl.DataFrame, path: Path) -> None:
         bad = column.filter(column.str.contains("[\t\r\n]"))
         if len(bad):
             raise WriteError(
-                f"{path}: the name {bad[0]!r} has a tab or a line end, which TSV can't hold. Write .csv or .parquet."
+                f"{path}: the name {bad[0]!r} contains a tab or a line break, which TSV does not allow. Write .csv or "
+                ".parquet."
             )
     comments = frame["head"].filter(frame["head"].str.starts_with(COMMENT))
     if len(comments):
         raise WriteError(
-            f"{path}: the head {comments[0]!r} begins with {COMMENT!r}, and would be read back as a comment. "
+            f"{path}: the head {comments[0]!r} starts with {COMMENT!r}, and would be read back as a comment. "
             "Write .csv or .parquet."
         )

@@ -1,4 +1,4 @@
-"""How rules are learned: by counting (no torch), and by StableRule (torch, when `fit` runs)."""
+"""The learners: Tabular counts (no torch), StableRule trains a network (torch, imported by `fit`)."""
 
 from stablerule.learning.given import GivenRules
 from stablerule.learning.options import Decorrelation, Mining, Training

@@ -1,4 +1,4 @@
-"""Batches from counted samples: drawn from the multiset, handed on as unique bodies with their multiplicities."""
+"""Draw batches from counted samples, as unique bodies with their multiplicities."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Batch(NamedTuple):
-    """N samples: U unique bodies, and the C different (body, head relation) cells that they fall into."""
+    """N samples: U unique bodies, and C distinct (body, head relation) cells."""
 
     ids: Tensor  # rows of RuleSamples.bodies (U,)
-    bodies: Tensor  # relation ids, short ones filled with -1 (U, L)
+    bodies: Tensor  # relation ids, padded with -1 (U, L)
     counts: Tensor  # how often each body occurs (U,)
     cell_rows: Tensor  # row of the body of each cell, in this batch (C,)
     cell_heads: Tensor  # head relation of each cell (C,)
@@ -28,9 +28,9 @@ class Batch(NamedTuple):
 
 
 class SamplePool:
-    """The samples of some lengths, to draw batches from.
+    """The samples of some lengths, from which batches are drawn.
 
-    A batch depends on the seed and the number of the step alone, so that a run that is resumed draws the same ones.
+    A batch depends only on the seed and the number of the step, so a resumed run draws the same batches.
     """
 
     def __init__(self, samples: RuleSamples, lengths: tuple[int, ...], device: str | torch.device = "cpu") -> None:
@@ -51,7 +51,7 @@ class SamplePool:
         return self._make_batch(self.cells[cells], counts)
 
     def all(self) -> Batch:
-        """Every sample, once."""
+        """Return a batch with every sample once."""
         return self._make_batch(self.cells, self.samples.cell_counts[self.cells])
 
     def _make_batch(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> Batch:

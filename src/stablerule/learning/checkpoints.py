@@ -1,4 +1,4 @@
-"""A run that can be killed and goes on: tensors as safetensors, the rest as JSON, never a pickle."""
+"""Save and restore the state of a training run: tensors as safetensors, the rest as JSON, no pickles."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from stablerule.learning.network import RuleNetwork
 
 PROGRESS, STATE = "progress.json", "state.safetensors"
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what Adam keeps for a parameter
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # Adam's state of a parameter
 
 
 @dataclass
 class Progress:
-    """Where a run stands, and the curves on the way: all that a checkpoint keeps beside the tensors."""
+    """The progress of a run and its curves: the part of a checkpoint besides the tensors."""
 
     stage: int = 0
     step: int = 0
@@ -48,7 +48,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Kept:
-    """What `progress.json` says. identity: what the run depends on; walks: those that it began with."""
+    """The content of `progress.json`. identity: what the run depends on; walks: the number that it started with."""
 
     identity: dict[str, Any]
     walks: int
@@ -58,9 +58,9 @@ class Kept:
 
 @dataclass
 class CheckpointFolder:
-    """Keeps one checkpoint in a folder, replaced every so often.
+    """Save a checkpoint to a folder every few seconds, replacing the one before.
 
-    identity: what the run depends on (options, seed, hash of the facts); a checkpoint of another run is refused.
+    identity: what the run depends on (options, seed, hash of the facts); a checkpoint of another run is an error.
     """
 
     folder: Path
@@ -70,7 +70,7 @@ class CheckpointFolder:
     _last: float = field(default_factory=time.monotonic)
 
     def is_due(self) -> bool:
-        """Tell whether it is time for the next one."""
+        """Return whether it is time for the next checkpoint."""
         return time.monotonic() - self._last >= self.every_seconds
 
     def write(self, tensors: Mapping[str, Tensor], **record: Any) -> None:
@@ -96,15 +96,15 @@ class CheckpointFolder:
         if kept.identity != identity:
             differ = sorted(name for name, value in identity.items() if kept.identity.get(name) != value)
             raise ReadError(
-                f"the checkpoint is of another run: {', '.join(differ) or 'its options'} differ. "
-                "Begin again without --resume, or with the same data and options.",
+                f"the checkpoint is from another run: {', '.join(differ) or 'its options'} differ. "
+                "Start again without --resume, or pass the same data and options.",
                 path=self.folder,
             )
         return kept
 
     def files(self, checksums: Mapping[str, str] | None = None) -> CheckedFolder:
         """Return the files of the folder, to be held against their checksums."""
-        return CheckedFolder(self.folder, "Begin again without --resume.").with_checksums(checksums or {})
+        return CheckedFolder(self.folder, "Start again without --resume.").with_checksums(checksums or {})
 
 
 class Record(Protocol):
@@ -129,7 +129,7 @@ class Checkpoints(CheckpointFolder):
     _walks: int = 0
 
     def walks_begun_with(self, walks: int) -> int:
-        """Return the walks of the run that goes on, whose samples it needs; `walks` where a run begins."""
+        """Return the number of walks of the run to resume, which needs the same samples; `walks` for a new run."""
         self._walks = self.read_record(Kept).walks if self.there else walks
         return self._walks
 
@@ -141,7 +141,7 @@ class Checkpoints(CheckpointFolder):
         weights: BodyWeights,
         best: dict[str, Tensor],
     ) -> None:
-        """Write everything that the next step depends on."""
+        """Save everything that the next step depends on."""
         tensors = _list_state_of_training(network, adam, weights, best)
         self.write(tensors, walks=self._walks, progress=asdict(at))
 
@@ -153,7 +153,7 @@ class Checkpoints(CheckpointFolder):
         weights: BodyWeights,
         best: dict[str, Tensor],
     ) -> None:
-        """Load the checkpoint, if resuming and if there is one; otherwise begin at the beginning."""
+        """Load the checkpoint if the run is resumed and has one; otherwise change nothing."""
         if not self.there:
             return
         kept = self.read_record(Kept)
@@ -168,7 +168,7 @@ class Checkpoints(CheckpointFolder):
             best[name].copy_(value)
         try:
             weights.restore(_take_tensor_group(tensors, "weights"))
-        except (InputError, RuntimeError) as error:  # the state of a generator is only known to torch
+        except (InputError, RuntimeError) as error:  # only torch can check the state of a generator
             raise files.make_damage_error(STATE, str(error)) from error
         state = adam.state_dict()
         moments: dict[int, dict[str, Tensor]] = {}
@@ -182,7 +182,7 @@ class Checkpoints(CheckpointFolder):
 def _list_state_of_training(
     network: RuleNetwork, adam: torch.optim.Adam, weights: BodyWeights, best: dict[str, Tensor]
 ) -> dict[str, Tensor]:
-    """Name everything that the next step depends on."""
+    """Return the tensors that the next step depends on, by name."""
     tensors = {f"network.{name}": p.detach() for name, p in network.named_parameters()}
     tensors |= {f"best.{name}": p for name, p in best.items()}
     tensors |= {f"weights.{name}": t for name, t in weights.copy_state().items()}
@@ -198,7 +198,7 @@ def _expect_tensor_shapes(
     weights: BodyWeights,
     best: dict[str, Tensor],
 ) -> dict[str, tuple[int, ...]]:
-    """Return what a checkpoint of this run must hold; Adam keeps nothing for what had no gradient yet."""
+    """Return the shapes of a checkpoint of this run; Adam has no state for parameters without a gradient so far."""
     shapes = {
         name: tuple(tensor.shape) for name, tensor in _list_state_of_training(network, adam, weights, best).items()
     }

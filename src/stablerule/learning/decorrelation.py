@@ -1,9 +1,9 @@
-"""The weights: one for each body, so that the dimensions of Z depend on each other as little as possible (section 4.2).
+"""Learn a weight for each body, such that the dimensions of Z are as independent as possible (section 4.2).
 
-Minimised as it stands, the dependence L_d is zero with all the weight on one sample. So Z is standardised first, the
-objective is relative and has a price on uneven weights, and the effective share of the samples has a floor. The logits
-live in a table by body and are carried over from batch to batch, so one step a batch is enough. `literal=True` is the
-form in print, for comparison.
+Without constraints, the dependence L_d is zero when one sample has all the weight. So Z is standardised first, the
+objective is relative and penalises uneven weights, and the effective share of the samples has a minimum. The logits are
+stored by body and carried over from batch to batch, so one step for each batch is enough. `literal=True` is the paper's
+form, for comparison.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual constants
 
 
 class WeightStep(NamedTuple):
-    """Where a step stands: what to look at to see whether the weights do anything."""
+    """Diagnostics of a step, which show the effect of the weights."""
 
-    dependence: float  # L_d(w) / L_d(1): 1 for equal weights, 0 if no dimension depends on another
+    dependence: float  # L_d(w) / L_d(1): 1 for equal weights, 0 if all dimensions are independent
     share: float  # effective share of the samples, 1 for equal weights
     largest: float  # the largest weight; their mean is 1
 
 
 class Weighting(NamedTuple):
-    """The weights of a batch (U,), and the way to them: the first record is the start, the last the result."""
+    """The weights of a batch (U,), and a record for each step: the first is the start, the last the result."""
 
     weights: Tensor
     steps: list[WeightStep]
@@ -64,7 +64,7 @@ class BodyWeights:
     ) -> None:
         self.options = options or Decorrelation()
         self.generator = generator or torch.Generator().manual_seed(0)  # used by "rff" and by the literal start
-        self.logits = torch.zeros(body_count, dtype=torch.float64, device=device)  # log w, 0 at first sight
+        self.logits = torch.zeros(body_count, dtype=torch.float64, device=device)  # log w, initially 0
         self.adam = torch.zeros(4, body_count, dtype=torch.float64, device=device)
         self.adam[2:] = 1.0  # see _adam
         self.fourier = torch.zeros(2, 0, dtype=torch.float64, device=device)  # frequency and phase of each function
@@ -77,22 +77,22 @@ class BodyWeights:
     def update(self, body_ids: Tensor, embeddings: Tensor, counts: Tensor) -> Weighting:
         """Improve the weights of a batch of unique bodies: ids (U,), Z (U, d), multiplicities (U,).
 
-        The result has sum(counts * weights) = sum(counts). Nothing flows back into the embeddings.
+        The result has sum(counts * weights) = sum(counts). The embeddings get no gradient.
         """
         Z = embeddings.detach()
         _check_body_batch(Z, counts)
         _check_body_ids(body_ids, len(Z), len(self.logits))
-        with torch.inference_mode():  # many small operations, and no gradient but the one written out
+        with torch.inference_mode():  # many small operations; the gradient is written out
             w, steps = self._improve(body_ids, Z, counts.to(self.logits))
         w = w.clone().to(Z)
         return Weighting(w if self.options.literal else _keep_above_zero(w), steps)
 
     def _improve(self, body_ids: Tensor, Z: Tensor, m: Tensor) -> tuple[Tensor, list[WeightStep]]:
         o, N = self.options, float(m.sum())
-        even = m / N  # p under equal weights (U,); what has U numbers only is in double precision
+        even = m / N  # p under equal weights (U,); arrays with only U numbers are in double precision
         form = self.form(Z, even)
         base = form.compute_value(even)
-        if base <= form.noise:  # nothing depends on anything, as with a single body or dimension
+        if base <= form.noise:  # no dependence, as with a single body or dimension
             return torch.ones_like(even), [WeightStep(1.0, 1.0, 1.0)]
         w, adam = self._start(body_ids, even)  # (U,), (4, U)
         share = compute_effective_share(w, even)
@@ -103,23 +103,23 @@ class BodyWeights:
             steps.append(WeightStep(L_d / base, share, float(w.max())))
             if not left:
                 break
-            if o.literal:  # the weight of each sample itself, held at 0 or more; its gradient has N below the line
+            if o.literal:  # updates the weight of each sample, at least 0; its gradient is divided by N
                 ahead = _rescale_weights(
                     (w - o.weight_rate * _take_adam_step(adam, (g - p @ g) / N)).clamp_min(0), even
                 )
             else:
-                # Minimise L_d(w)/L_d(1) + lambda * mean of (w-1)^2 by the logits of w ~ exp(t): dt_n = w_n (g_n - p.g)
-                # for one sample of the body, so that a body met m times moves as m bodies met once do.
+                # Minimise L_d(w)/L_d(1) + lambda * mean of (w-1)^2 in the logits of w ~ exp(t): dt_n = w_n (g_n - p.g)
+                # for one sample of the body. So a body with m samples moves like m bodies with one sample each.
                 g = torch.add(g / base, w, alpha=2 * o.weight_penalty)
                 ahead = _rescale_weights(w * (-o.weight_rate * _take_adam_step(adam, w * (g - p @ g))).exp(), even)
             share = 1 / float(even @ ahead.square())  # the effective share, as sum(even * ahead) = 1
             if share < o.share_floor and not o.literal:
                 if o.restart:
                     break
-                # Weights that are carried over live at the floor: to stop there would freeze them while Z moves on.
+                # Carried-over weights stay at the minimum share: stopping there would freeze them while Z changes.
                 ahead = _temper_weights(ahead.log(), even, o.share_floor)
                 share = compute_effective_share(ahead, even)
-            w = ahead if o.literal else _keep_above_zero(ahead)  # each step multiplies: 0 would never come back
+            w = ahead if o.literal else _keep_above_zero(ahead)  # each step multiplies, so 0 would stay 0
         if not (o.restart or o.literal):
             self.logits[body_ids], self.adam[:, body_ids] = w.log(), adam
         return w, steps
@@ -129,11 +129,11 @@ class BodyWeights:
         if o.literal:
             draws = torch.rand(len(even), generator=self.generator, dtype=even.dtype)
             return _rescale_weights(draws.to(even.device), even), adam
-        # What other batches made of these bodies may be too uneven for this one.
+        # The weights from other batches may be too uneven for this one.
         return torch.ones_like(even) if o.restart else _temper_weights(self.logits[body_ids], even, o.share_floor), adam
 
     def form(self, Z: Tensor, p: Tensor) -> FeatureForm | GramForm:
-        """Prepare the cheaper form of L_d for Z (U, d); p (U,) is the mass under equal weights."""
+        """Prepare the faster form of L_d for Z (U, d); p (U,) is the mass under equal weights."""
         o = self.options
         Z = Z.T if o.literal else standardise_dimensions(Z.T, p)  # (d, U)
         orders = o.moment_order if o.features == "moments" else o.fourier_count
@@ -147,7 +147,7 @@ class BodyWeights:
         return GramForm(f, product, p) if gram else FeatureForm(f, p)
 
     def measure_dependence(self, embeddings: Tensor, counts: Tensor, weights: Tensor) -> float:
-        """Measure L_d(w) / L_d(1) for any weights, such as random ones; 1 where nothing depends on anything."""
+        """Return L_d(w) / L_d(1) for any weights, such as random ones; 1 without dependence."""
         Z = embeddings.detach()
         _check_body_batch(Z, counts)
         even = counts.to(self.logits) / counts.sum()
@@ -156,12 +156,12 @@ class BodyWeights:
         return form.compute_value(even * _rescale_weights(weights.to(even), even)) / base if base > form.noise else 1.0
 
     def copy_state(self) -> dict[str, Tensor]:
-        """Give all that a checkpoint has to keep."""
+        """Return the state for a checkpoint."""
         tables = {"logits": self.logits, "adam": self.adam, "fourier": self.fourier}
         return {name: table.clone() for name, table in tables.items()} | {"generator": self.generator.get_state()}
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Go on from the state of a table with the same bodies and options."""
+        """Restore the state of weights with the same bodies and options."""
         for name, mine in (("logits", self.logits), ("adam", self.adam), ("fourier", self.fourier)):
             found = tuple(state[name].shape) if name in state else None
             if found != mine.shape:
@@ -171,7 +171,7 @@ class BodyWeights:
 
 
 def draw_random_weights(counts: Tensor, share: float, generator: torch.Generator) -> Tensor:
-    """Draw weights that mean nothing but have a given effective share: the control for what learned weights do.
+    """Draw random weights with a given effective share: the control for learned weights.
 
     >>> counts = torch.tensor([1, 5, 2, 2])
     >>> w = draw_random_weights(counts, 0.8, torch.Generator().manual_seed(0))
@@ -180,7 +180,7 @@ def draw_random_weights(counts: Tensor, share: float, generator: torch.Generator
     """
     _check_sample_counts(counts)
     if not 0 < share <= 1:
-        raise OptionError(f"share must lie above 0 and up to 1, got {share}.")
+        raise OptionError(f"share must be above 0 and at most 1, got {share}.")
     even = counts.double() / counts.sum()
     w = _temper_weights(
         100 * torch.randn(len(even), generator=generator, dtype=even.dtype).to(even.device), even, share
@@ -191,7 +191,7 @@ def draw_random_weights(counts: Tensor, share: float, generator: torch.Generator
 
 
 def compute_effective_share(weights: Tensor, counts: Tensor) -> float:
-    """Say how many equally weighted samples the weighted ones are worth, as a share of all.
+    """Return the effective sample size of weighted samples, as a share of all.
 
     >>> compute_effective_share(torch.tensor([2.0, 0.0]), torch.tensor([1, 1]))
     0.5
@@ -201,7 +201,7 @@ def compute_effective_share(weights: Tensor, counts: Tensor) -> float:
 
 
 def _take_adam_step(adam: Tensor, g: Tensor) -> Tensor:
-    """Advance Adam's moments and what is left of their start, for each body (4, U), in place; give the step (U,)."""
+    """Update Adam's moments and bias corrections of each body (4, U) in place; return the step (U,)."""
     first, second, left1, left2 = adam
     first.mul_(BETA1).add_(g, alpha=1 - BETA1)
     second.mul_(BETA2).addcmul_(g, g, value=1 - BETA2)
@@ -212,7 +212,7 @@ def _take_adam_step(adam: Tensor, g: Tensor) -> Tensor:
 
 
 def _rescale_weights(w: Tensor, even: Tensor) -> Tensor:
-    """Bring the mean weight of a sample to 1."""
+    """Scale the weights such that the mean weight of a sample is 1."""
     return w / (even @ w)
 
 
@@ -222,7 +222,7 @@ def _keep_above_zero(w: Tensor) -> Tensor:
 
 
 def _temper_weights(t: Tensor, even: Tensor, share: float) -> Tensor:
-    """Turn logits into weights ~ exp(s * t), with the largest s up to 1 that leaves this effective share."""
+    """Turn logits into weights ~ exp(s * t), with the largest s up to 1 that keeps this effective share."""
     t = t - t.max()
     w = _rescale_weights(t.exp(), even)
     if compute_effective_share(w, even) >= share:
@@ -238,7 +238,7 @@ def _check_sample_counts(counts: Tensor) -> None:
     if counts.ndim != 1 or not len(counts):
         raise InputError(f"A batch needs at least one body, got counts of shape {tuple(counts.shape)}.")
     if not (counts > 0).all() or not math.isfinite(counts.sum()):
-        raise InputError("counts must be above 0: they say how often each unique body occurs in the batch.")
+        raise InputError("counts must be above 0; they are the occurrences of each unique body in the batch.")
 
 
 def _check_body_batch(Z: Tensor, counts: Tensor) -> None:
@@ -258,6 +258,6 @@ def _check_body_ids(body_ids: Tensor, count: int, body_count: int) -> None:
     in_order = body_ids.sort().values
     if not 0 <= int(in_order[0]) <= int(in_order[-1]) < body_count:
         span = f"{int(in_order[0])}..{int(in_order[-1])}"
-        raise InputError(f"body_ids must lie in 0..{body_count - 1}, got {span}.")
+        raise InputError(f"body_ids must be in 0..{body_count - 1}, got {span}.")
     if (in_order[1:] == in_order[:-1]).any():
-        raise InputError("body_ids must differ: how often a body occurs belongs into counts.")
+        raise InputError("body_ids must be distinct; put repetitions of a body into counts.")

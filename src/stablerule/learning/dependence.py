@@ -1,11 +1,11 @@
-"""How much the dimensions of embeddings depend on each other: L_d of section 4.2, in two exact forms that are cheap.
+"""Measure how much the dimensions of embeddings depend on each other: L_d of section 4.2, in two fast exact forms.
 
 With p the share of mass of each unique body (multiplicity times weight, sum 1) and orders a, b up to O,
 
     L_d = sum over a,b  sum over i != j  ( sum_n p_n Z_ni^a Z_nj^b  -  (sum_n p_n Z_ni^a)(sum_n p_n Z_nj^b) )^2
 
-Read plainly that is O^2 covariance matrices of d x d at every step. `FeatureForm` is for few dimensions, `GramForm` for
-many; each has its gradient written out.
+A direct implementation computes O^2 covariance matrices of d x d at every step. `FeatureForm` is for few dimensions,
+`GramForm` for many; both have their gradient written out.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from itertools import combinations_with_replacement, pairwise
 import torch
 from torch import Tensor
 
-CLAMP = 4.0  # deviations; beyond, one far body would rule all sums of high powers
-FLOPS_PER_READ = 25  # a product of matrices computes so much while a matrix-vector product reads one number (CPUs)
+CLAMP = 4.0  # standard deviations; beyond, one outlier would dominate all sums of high powers
+FLOPS_PER_READ = 25  # operations of a matrix product in the time that a matrix-vector product reads one number (CPUs)
 
 
 class FeatureForm:
-    """L_d by the covariances of all features together, U * (O*d)^2 operations a step: for few dimensions.
+    """L_d by the covariances of all features, with U * (O*d)^2 operations for each step: for few dimensions.
 
-    Features f (O, d, U), such as powers of Z, are centred by their mean under equal weights, of mass p (U,). That
-    changes no covariance, and makes single precision enough.
+    Features f (O, d, U), such as powers of Z, are centred by their mean under equal weights, of mass p (U,). This does
+    not change covariances, and makes single precision sufficient.
 
     >>> Z, p = torch.tensor([[1.0, 3.0], [3.0, 5.0]]), torch.tensor([0.5, 0.5])  # two dimensions that move together
     >>> FeatureForm(Z.T[None], p).compute_value(p)  # a covariance of 1 at (i, j) and at (j, i)
@@ -54,16 +54,16 @@ class FeatureForm:
 
 
 class GramForm:
-    """L_d by the inner products of bodies, S = F^T F, U^2 + U*d operations a step: for many dimensions.
+    """L_d by the inner products of bodies, S = F^T F, with U^2 + U*d operations for each step: for many dimensions.
 
     With F (O*d, U) as above, over all orders and all i, j together
 
         all  = p^T (S*S) p  -  2 sum_n p_n (S p)_n^2  +  (p^T S p)^2
-        same = sum over a,b,i of C_ab,i^2  with  C_ab,i = E[f_a,i f_b,i] - E[f_a,i] E[f_b,i],  what i = j adds to `all`
-        L_d  = all - same
+        same = sum over a,b,i of C_ab,i^2  with  C_ab,i = E[f_a,i f_b,i] - E[f_a,i] E[f_b,i],  the part of `all` with i
+        = j L_d  = all - same
 
-    f (B, d, U) has the features first and then their products, `product[a][b]` says where f_a * f_b stands; for powers
-    of Z it is simply the power a + b. f is centred in place.
+    f (B, d, U) has the features first and then their products; `product[a][b]` is the index of f_a * f_b. For powers of
+    Z it is the power a + b. f is centred in place.
 
     >>> Z, p = torch.tensor([[1.0, 3.0], [3.0, 5.0]]), torch.tensor([0.5, 0.5])
     >>> GramForm(torch.stack([Z.T, Z.T**2]), [[1]], p).compute_value(p)
@@ -78,7 +78,7 @@ class GramForm:
         self.F = self.E[: self.orders * f.shape[1]]  # (O*d, U)
         S = _multiply_symmetric(self.F.T, self.F.T)  # (U, U)
         self.noise = _bound_rounding_noise(self.F, float(S.diagonal() @ p.to(S)))
-        self.S = S if 2 * len(self.F) >= len(S) else None  # else S v = F^T (F v) reads less
+        self.S = S if 2 * len(self.F) >= len(S) else None  # otherwise S v = F^T (F v) reads less
         self.SS = S.square_() if self.S is None else S.square()
 
     def compute_value(self, p: Tensor) -> float:
@@ -109,22 +109,23 @@ class GramForm:
         first = raw[: self.orders]  # (O, d)
         C = raw.index_select(0, self.product).view(self.orders, *first.shape)
         C = torch.addcmul(C, first[:, None], first, value=-1)  # (O, O, d)
-        # Little is left of these sums where little depends on anything: they are taken in double precision.
+        # With little dependence these sums nearly cancel, so they are computed in double precision.
         pSp = float(p @ Sp.to(p))
         every = float(p @ torch.addcmul(SSp, Sp, Sp, value=-2).to(p)) + pSp**2
         return every - float(torch.sum(C * C, dtype=torch.float64)), raw, C, pSp, Sp, SSp, FpSp
 
 
 def standardise_dimensions(Z: Tensor, p: Tensor) -> Tensor:
-    """Give every dimension of Z (d, U) mean 0 and deviation 1 under the mass p (U,), clamped; a constant becomes 0.
+    """Scale every dimension of Z (d, U) to mean 0 and deviation 1 under the mass p (U,), clamped; a constant becomes 0.
 
-    LSTM states have a deviation near 0.13: beside them their squares vanish, and the weights would hardly move.
+    LSTM states have a deviation near 0.13. Their squares would be tiny in comparison, and the weights would hardly
+    move.
     """
     p = p.to(Z)
     mean = Z @ p  # (d,)
     Z = Z - mean[:, None]
     deviation = (Z.square() @ p).sqrt()
-    constant = deviation <= 16 * torch.finfo(Z.dtype).eps * mean.abs()  # nothing is left of it but rounding
+    constant = deviation <= 16 * torch.finfo(Z.dtype).eps * mean.abs()  # only rounding errors are left
     return Z.div_(deviation.masked_fill(constant, math.inf)[:, None]).clamp_(-CLAMP, CLAMP)
 
 
@@ -138,7 +139,7 @@ def raise_to_powers(Z: Tensor, highest: int) -> Tensor:
 
 
 def add_products(f: Tensor) -> tuple[Tensor, list[list[int]]]:
-    """Put the products of features behind them, (O, d, U) -> (B, d, U), and say where each stands."""
+    """Append the products of features, (O, d, U) -> (B, d, U), and return the index of each product."""
     orders = range(len(f))
     pairs = list(combinations_with_replacement(orders, 2))
     product = [[len(f) + pairs.index((min(a, b), max(a, b))) for b in orders] for a in orders]
@@ -146,7 +147,7 @@ def add_products(f: Tensor) -> tuple[Tensor, list[list[int]]]:
 
 
 def _multiply_symmetric(A: Tensor, B: Tensor, parts: int = 6) -> Tensor:
-    """Compute A B^T where it is known to be symmetric; what lies below the diagonal is copied."""
+    """Compute A B^T, which must be symmetric; the part below the diagonal is copied."""
     S = A.new_empty(len(A), len(A))
     for i, j in pairwise(len(A) * k // parts for k in range(parts + 1)):
         torch.mm(A[i:j], B[i:].T, out=S[i:j, i:])
@@ -155,9 +156,9 @@ def _multiply_symmetric(A: Tensor, B: Tensor, parts: int = 6) -> Tensor:
 
 
 def is_gram_cheaper(U: int, d: int, orders: int, steps: int) -> bool:
-    """Compare the work of the two forms, in numbers read; new memory costs about twelve reads.
+    """Compare the work of the two forms in numbers read; allocating a number costs about twelve reads.
 
-    With few dimensions `same` is most of `all`, too much of single precision cancels, and either form is fast.
+    With few dimensions `same` is most of `all`, so single precision loses too many digits, and both forms are fast.
     """
     K = orders * d
     gram = U * U * (12 + K / FLOPS_PER_READ) + (steps + 1) * U * (U + 6 * K)
@@ -165,5 +166,5 @@ def is_gram_cheaper(U: int, d: int, orders: int, steps: int) -> bool:
 
 
 def _bound_rounding_noise(F: Tensor, variance: float) -> float:
-    """Bound what rounding alone may leave of L_d, by the sum of the variances of all features."""
+    """Bound the rounding error of L_d by the sum of the variances of all features."""
     return torch.finfo(F.dtype).eps * variance**2

@@ -1,6 +1,6 @@
-"""From scores to a RuleSet: the best bodies for each head relation, with what the graph says about them.
+"""Extract a RuleSet from scores: the best bodies of each head relation, measured on the graph.
 
-Rules with constants, r(X, c) <- s(X, d) and r(X, c) <- s(X, A), are counted for all relations at once, not sampled.
+Rules with constants, r(X, c) <- s(X, d) and r(X, c) <- s(X, A), are counted exactly, for all relations at once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BLOCK = 4096  # bodies scored at a time
 
 
 class Candidates(NamedTuple):
-    """Scored (body, head relation) pairs (n,); a body is its row in RuleSamples.bodies."""
+    """Scored (body, head relation) pairs (n,); a body is a row of RuleSamples.bodies."""
 
     bodies: NDArray[np.int64]
     heads: NDArray[np.int64]
@@ -50,9 +50,9 @@ class Candidates(NamedTuple):
 
 
 def keep_best_bodies(parts: Iterable[Candidates], relations: int, k: int) -> Candidates:
-    """Keep the k best for each of 2R head relations, at full precision; equal scores stand in the order of bodies."""
+    """Return the k best candidates for each of 2R head relations; equal scores are in the order of the bodies."""
     kept = Candidates(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-    enough = np.full(2 * relations, -np.inf)  # the k-th best so far: what is worse needs no look
+    enough = np.full(2 * relations, -np.inf)  # the k-th best so far; worse ones are skipped
     for part in parts:
         good = part.scores > enough[part.heads]
         joined = [np.concatenate([old, new[good]]) for old, new in zip(kept, part, strict=True)]
@@ -84,7 +84,7 @@ def keep_best_by_length(
 
 
 def smooth_sample_counts(samples: RuleSamples, smoothing: float) -> NDArray[np.float64]:
-    """Return P(head relation | body) for every cell that was counted."""
+    """Return P(head relation | body) for every counted cell, from smoothed counts."""
     prior = np.bincount(samples.cell_heads, samples.cell_counts, samples.negative + 1) / max(samples.n_samples, 1)
     total = samples.totals[samples.cell_bodies] + smoothing
     found: NDArray[np.float64] = (samples.cell_counts + smoothing * prior[samples.cell_heads]) / total
@@ -94,9 +94,9 @@ def smooth_sample_counts(samples: RuleSamples, smoothing: float) -> NDArray[np.f
 def score_bodies(
     samples: RuleSamples, score: Callable[[Ids], NDArray[np.float64]], smoothing: float | None
 ) -> Iterator[Candidates]:
-    """Score every body that some relation closed, in blocks; one that none did can't be a rule.
+    """Score every body that some relation closed, in blocks; other bodies can't become rules.
 
-    score: P(head relation | body) (n, 2R or more) for bodies (n, L), short ones filled with -1.
+    score: from bodies (n, L), padded with -1, to P(head relation | body) (n, 2R or more).
     """
     rows = np.flatnonzero(samples.closed)
     with progress_bar("scoring bodies", len(rows)) as advance:
@@ -109,10 +109,10 @@ def score_bodies(
 def list_scored_bodies(
     rows: NDArray[np.int64], p: NDArray[np.float64], samples: RuleSamples, smoothing: float | None
 ) -> Candidates:
-    """All pairs of a block of bodies (rows, ascending) and the 2R relations, but r <- r.
+    """Return all pairs of a block of bodies (rows, ascending) and the 2R relations, except r <- r.
 
-    p: P(head relation | body) by the network. It is worth `smoothing` samples beside those that were counted: a body
-    that was walked often speaks for itself. None: the network alone speaks.
+    p: P(head relation | body) by the network. It has the weight of `smoothing` samples when mixed with the counts, so
+    frequent bodies depend mostly on their counts. None: the network alone.
     """
     relations = 2 * samples.n_relations
     p = p[:, :relations]
@@ -133,7 +133,7 @@ def measure_chains(
     budget: float | None,
     seed: int,
 ) -> RuleSet:
-    """Measure the rules on the graph and name their relations; what has too little support is left out."""
+    """Measure the rules on the graph, drop those with too little support, and name their relations."""
     bodies = samples.bodies[best.bodies]
     found = measure_rules(graph, bodies, best.heads.astype(np.int32), examples=examples, budget=budget, seed=seed)
     frame = name_learned_rules(graph, bodies, best.heads).with_columns(score=pl.Series(best.scores))
@@ -142,9 +142,9 @@ def measure_chains(
 
 
 def name_learned_rules(graph: Graph, bodies: Ids, heads: NDArray[np.int64]) -> pl.DataFrame:
-    """Rules by id -> a frame with head_relation and body by name."""
+    """Return rules given by id as a frame with head_relation and body by name."""
     names = graph.vocabulary.all_relations
-    # -1 fills short bodies, and null is its name.
+    # -1 pads short bodies; it becomes null.
     steps = [names.gather(pl.Series(column).replace(-1, None).cast(pl.UInt32)) for column in bodies.T.astype(np.int64)]
     body = pl.DataFrame({str(i): step for i, step in enumerate(steps)}).select(
         pl.concat_list(pl.all()).list.drop_nulls().alias("body")
@@ -153,7 +153,7 @@ def name_learned_rules(graph: Graph, bodies: Ids, heads: NDArray[np.int64]) -> p
 
 
 def number_learned_rules(frame: pl.DataFrame, graph: Graph) -> tuple[Ids, Ids]:
-    """Chains by name -> bodies (n, L), filled with -1 at the end, and head relations (n,)."""
+    """Return chain rules given by name as bodies (n, L), padded with -1, and head relations (n,)."""
     ids = {name: i for i, name in enumerate(graph.vocabulary.all_relations)}
     rows = [[ids[name] for name in body] for body in frame["body"]]
     bodies = np.full((len(rows), max(map(len, rows), default=1)), -1, np.int32)
@@ -170,10 +170,11 @@ def find_constant_rules(
     min_confidence: float = 0.05,
     per_constant: int | None = None,
 ) -> RuleSet:
-    """Find the rules with constants that hold often enough, the best `per_constant` for each conclusion r(X, c).
+    """Find the rules with constants that are frequent and confident, the best `per_constant` for each r(X, c).
 
-    None is 2 and 1000, but 3 and 100 on a graph of more than 100,000 facts, where they would be many millions.
-    examples: the facts that count as conclusions; None is all. Of the others, X counts as neither right nor wrong.
+    By default min_support is 2 and per_constant 1000; on a graph of more than 100,000 facts, 3 and 100, to avoid many
+    millions of rules. examples: the facts that count as conclusions; None is all. Other facts count as neither right
+    nor wrong.
 
     >>> from stablerule.graph import Dataset
     >>> french = [(f"p{i}", "born_in", "Paris") for i in range(4)] + [(f"p{i}", "speaks", "French") for i in range(4)]
@@ -237,7 +238,7 @@ def _measure_share_of_heads(facts: Graph, relations: Ids, tails: Ids) -> NDArray
 
 
 def _keep_best_constant_rules(group: NDArray[np.int64], value: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Return the places of the k highest values of each group; of equal ones those that stand first."""
+    """Return the indices of the k highest values of each group; of equal ones the first."""
     order = np.lexsort((-value, group))
     ranked = group[order]
     return order[np.arange(len(order)) - np.searchsorted(ranked, ranked) < k]

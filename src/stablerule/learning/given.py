@@ -1,4 +1,4 @@
-"""Rules from a file, weighed as learned ones are."""
+"""GivenRules: answer with rules from a file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class GivenRules(RuleReasoner):
-    """Takes rules from a file, of any format that `read_rules` knows; `fit` learns only how to weigh them.
+    """Use rules from a file, in any format of `read_rules`; `fit` chooses their aggregation.
 
-    A rule keeps the numbers that the file has. A chain without a confidence is measured on the graph. A rule that names
-    a relation or an entity which the graph does not have can't fire.
+    Rules keep the measures of the file. A chain rule without a confidence is measured on the graph. Rules with
+    relations or entities that are not in the graph never fire.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
@@ -63,16 +63,17 @@ class GivenRules(RuleReasoner):
         minutes: float | None = None,
         refit: bool = True,
     ) -> Self:
-        """Read the rules and measure those without a confidence; `valid` chooses the aggregation and calibrates.
+        """Read the rules and measure those without a confidence; see `Reasoner.fit`.
 
-        refit: without `valid`, hold a tenth of the facts out for that, then measure the rules again on all facts.
+        The aggregation is chosen and calibrated on `valid`. refit: without `valid`, hold out a tenth of the facts for
+        this, then measure the rules again on all facts.
         """
         lesson = self._begin(graph, valid, examples, minutes)
         return self._end(lesson, fit_given(lesson, self, refit=refit))
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
-        """Say what `fit` would do."""
-        return [f"reads the rules of {self.file}, and learns how to weigh them on {graph.name!r}"]
+        """Spell what `fit` would do."""
+        return [f"reads the rules in {self.file}, and chooses their aggregation on {graph.name!r}"]
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -82,13 +83,13 @@ class GivenRules(RuleReasoner):
 
 
 def fit_given(lesson: Lesson, o: GivenRules, *, refit: bool = True) -> Learned:
-    """Take rules from a file instead of learning them: steps 1 to 3 are reading."""
+    """Fit with rules from a file: reading replaces steps 1 to 3 of `fit_stablerule`."""
     graph = lesson.graph
     rules, notes = read_rules(o.file)
     known = [name for name in rules.relations if name in set(graph.vocabulary.all_relations)]
     if not known:
         raise InputError(
-            f"{o.file}: none of its {len(rules):,} rules concludes a relation of {graph.name!r}, such as "
+            f"{o.file}: none of its {len(rules):,} rules is for a relation of {graph.name!r}, such as "
             f"{graph.vocabulary.relation_name(0)!r}."
         )
 
@@ -102,13 +103,13 @@ def fit_given(lesson: Lesson, o: GivenRules, *, refit: bool = True) -> Learned:
 
 
 def measure_bare_chains(lesson: Lesson, o: GivenRules, rules: RuleSet) -> RuleSet:
-    """Measure the chains that come without a confidence, if the graph has all their relations."""
+    """Measure the chain rules without a confidence, if all their relations are in the graph."""
     frame = rules.to_frame()
     is_bare = pl.col("confidence").is_null() & pl.col("score").is_null()
     bare = RuleSet.from_frame(frame.filter(is_bare))
     if some := next(iter(bare.filter(kind="constants")), None):
         raise InputError(
-            f"{o.file}: rules with constants must come with a confidence, and this one does not: {some.rule}"
+            f"{o.file}: rules with constants need a confidence, which this one lacks: {some.rule}. Add it to the file."
         )
     measured = measure_named_chains(lesson, bare, limit_measuring_to_budget(lesson.budget, o.measure_budget), o.seed)
     return RuleSet.from_frame(frame.filter(~is_bare)).union(measured)

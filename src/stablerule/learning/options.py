@@ -1,4 +1,4 @@
-"""The options of the learners, in groups, which learner has which, and the paper's own values."""
+"""The options of the learners, in groups, and the paper's settings."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ FACTS_A_LOOK = 25_000
 
 @dataclass(frozen=True)
 class Mining:
-    """How bodies are sampled, and which rules are kept.
+    """Options for sampling bodies and keeping rules.
 
-    min_length: length of the shortest bodies. backtracking: look after each step which relations close the walk; False
-    looks after the last one only (the paper's NoBack). negatives: "open" takes every prefix that no relation closes as
-    an example of no relation, "paper" only full walks that never closed, "none" none. min_support: least number of
-    pairs that a rule must get right. measure_budget: edges walked to measure rules; where it does not suffice, rules
-    are measured on some heads; None is exact. constant_support, per_constant: least support of an entity-specific rule,
-    and how many are kept for each conclusion; None depends on the size of the graph.
+    min_length: shortest body. backtracking: check after each step which relations close the walk; False checks after
+    the last step only (the paper's NoBack). negatives: which samples count as closed by no relation: "open" every
+    prefix that no relation closes, "paper" only full walks that were never closed, "none" none. min_support: minimum
+    number of correct pairs of a rule. measure_budget: edges to follow when rules are measured; beyond it, rules are
+    measured on a sample of heads; None is exact. constant_support, per_constant: minimum support of entity-specific
+    rules, and how many to keep for each conclusion; None depends on the size of the graph.
     """
 
     min_length: int = 1
@@ -49,18 +49,20 @@ class Mining:
 
 @dataclass(frozen=True)
 class Decorrelation:
-    """The weights of the samples, under which the dimensions of the body embeddings depend less on each other.
+    """Options of the sample weights that decorrelate the dimensions of the body embeddings.
 
-    What counts is how far a logit can go, steps times rate: on batches of FB15k-237, 5 fresh steps of 0.2 reached the
-    dependence and share of the paper's 100 of 0.01. Single steps on carried logits reach that dependence after some
-    80 batches, but at the floor of the share; fresh steps down to the floor still go lower for long bodies.
+    The distance that a logit can move, steps times rate, matters most. On batches of FB15k-237, 5 fresh steps of 0.2
+    gave the same dependence and effective share as the paper's 100 steps of 0.01. Single steps on carried-over logits
+    reach that dependence after about 80 batches, at the minimum share. For long bodies, fresh steps down to the minimum
+    share still reach a lower dependence.
 
     moment_order: highest power of the embeddings (O_d); 1 is the paper's FirstMoment. features: powers, or random
     Fourier features ("rff", `fourier_count` for each dimension). weight_steps, weight_rate: steps for each batch (T_d)
-    and their rate (alpha_d). weight_penalty: price of uneven weights. share_floor: the effective share of the samples
-    never falls below. restart: begin each batch with equal weights, as the paper does. literal: weights exactly as
-    printed (raw embeddings, a random start, no price, no floor). random: the control, random weights with the
-    effective share of the learned ones.
+    and their rate (alpha_d). weight_penalty: penalty on uneven weights. share_floor: minimum effective share of the
+    samples.
+    restart: start each batch with equal weights, as in the paper. literal: the paper's exact form (raw embeddings,
+    random start, no penalty, no minimum share). random: the control, random weights with the effective share of the
+    learned ones.
 
     >>> Decorrelation(moment_order=0)
     Traceback (most recent call last):
@@ -88,23 +90,25 @@ class Decorrelation:
         if not 0 <= self.weight_penalty < math.inf:
             raise OptionError(f"Argument 'weight_penalty' must be 0 or more, got {self.weight_penalty}.")
         if not 0 <= self.share_floor <= 1:
-            raise OptionError(f"Argument 'share_floor' must lie in 0..1, got {self.share_floor}.")
+            raise OptionError(f"Argument 'share_floor' must be between 0 and 1, got {self.share_floor}.")
         if self.literal and self.features != "moments":
-            raise OptionError("literal=True is the form in print, which knows features='moments' only.")
+            raise OptionError(
+                "literal=True is the paper's form, which has features='moments' only. Leave one of them out."
+            )
 
 
 @dataclass(frozen=True)
 class Training:
-    """How the network learns.
+    """Options for training the network.
 
-    size: dimensions of an embedding (d). steps: batches (T_r), for each length with order="lengths", in all with
+    size: dimensions of an embedding (d). steps: batches (T_r), for each length with order="lengths", in total with
     "mixed". batch_size: samples in a batch (N); None depends on the number of relations. learning_rate: alpha_r; with
-    `decay` it falls to nothing over the steps. warm_up: steps before the weights come in, because embeddings mean
-    nothing yet. held_out: share of the samples that are never learned from and judge when to stop. check_every,
-    patience: steps between looks at them, and looks without gain before training stops; None takes all steps.
-    selector: how the pair to merge is chosen; "argmax" is the paper's, which never trains the scorer of pairs.
-    smoothing: how many samples the network's word is worth beside those that were counted; None is the network alone,
-    as in the paper.
+    `decay` it decreases linearly to zero. warm_up: steps without the weights, because untrained embeddings carry no
+    information. held_out: share of the samples that are not trained on and decide when to stop. check_every, patience:
+    steps between checks on them, and checks without improvement before training stops; None runs all steps. selector:
+    how the pair to merge is chosen; "argmax" is the paper's, which does not train the scorer of pairs. smoothing: the
+    weight of the network's prediction, in samples, when it is mixed with the counts; None uses the network alone, as in
+    the paper.
     """
 
     size: int = 128
@@ -128,10 +132,10 @@ class Training:
         if not 0 < self.learning_rate < 10:
             raise OptionError(f"Argument 'learning_rate' must be above 0 and below 10, got {self.learning_rate}.")
         if not 0 <= self.held_out < 1:
-            raise OptionError(f"Argument 'held_out' must be a share below 1, got {self.held_out}.")
+            raise OptionError(f"Argument 'held_out' must be at least 0 and below 1, got {self.held_out}.")
 
     def batch_size_for(self, relations: int) -> int:
-        """Return the samples in a batch on a graph with so many relations."""
+        """Return the batch size for a graph with some number of relations."""
         return self.batch_size or (SMALL_BATCH if relations < FEW_RELATIONS else LARGE_BATCH)
 
 
@@ -206,7 +210,7 @@ class EmbeddingSizes(NamedTuple):
 
 
 class Weighs(Protocol):
-    """A learner that leaves it to the facts how rules that fire become one score."""
+    """The options of a learner that chooses its aggregation."""
 
     aggregation: AggregationOption
     by: By
@@ -215,7 +219,7 @@ class Weighs(Protocol):
 
 
 class MinesRules(Weighs, Protocol):
-    """A learner that samples paths, and keeps the best bodies of each relation."""
+    """The options of a learner that samples paths and keeps the best bodies of each relation."""
 
     max_length: int | None
     walks: int | None
@@ -225,13 +229,13 @@ class MinesRules(Weighs, Protocol):
 
 
 class CountsSamples(MinesRules, Protocol):
-    """A learner that scores a body by what it closes among the samples."""
+    """The options of a learner that scores bodies by the samples that they close."""
 
     smoothing: float
 
 
 class TrainsNetwork(MinesRules, Protocol):
-    """A learner that scores a body by a network."""
+    """The options of a learner that scores bodies by a network."""
 
     decorrelation: Decorrelation | None
     training: Training
@@ -243,12 +247,12 @@ class TrainsNetwork(MinesRules, Protocol):
 
 
 def check_option_at_least(least: float, name: str, value: float | None) -> None:
-    """Refuse a value below the least one; None is the default."""
+    """Raise an error for a value below the least one; None is the default."""
     if value is not None and value < least:
         raise OptionError(f"Argument {name!r} must be at least {least}, got {value}.")
 
 
-# Options of models that were saved before the options had groups.
+# The options of models saved before options had groups.
 OLD_MINING = {
     name: f"mining.{name}"
     for name in (
@@ -276,7 +280,7 @@ OLD_NAMES = (
 )
 
 
-# The paper's hyper-parameters by graph, its appendix E: N, d, T_r, alpha_r, T_d.
+# The paper's hyper-parameters by graph, from its appendix E: N, d, T_r, alpha_r, T_d.
 PAPER_SIZES = {
     "family": (500, 512, 1000, 1e-4, 200),
     "kinship": (1000, 1024, 2000, 2.5e-4, 200),
@@ -290,7 +294,7 @@ PAPER_SIZES = {
 
 
 def find_paper_options(graph: str) -> dict[str, Any]:
-    """Return the arguments of StableRule that the paper prints for a graph.
+    """Return the arguments of StableRule with the paper's settings for a graph.
 
     >>> find_paper_options("umls")["training"].size
     512
@@ -298,7 +302,7 @@ def find_paper_options(graph: str) -> dict[str, Any]:
     if graph not in PAPER_SIZES:
         known = ", ".join(PAPER_SIZES)
         raise OptionError(
-            f"The paper has no settings for {graph!r}.{spell_closest(graph, PAPER_SIZES)} It has: {known}."
+            f"No paper settings for {graph!r}.{spell_closest(graph, PAPER_SIZES)} They exist for {known}."
         )
     batch_size, size, steps, learning_rate, weight_steps = PAPER_SIZES[graph]
     return {

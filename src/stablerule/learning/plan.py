@@ -1,7 +1,7 @@
-"""What a run will do, said before it does it: sizes, memory and time.
+"""Plan a run: choose its sizes, and estimate its memory and time.
 
-The constants are fitted to what benchmarks/planning.py measures, on graphs of 5,000 to 10 million facts. Where a stage
-depends on what it will find, such as measuring, a few bodies of the first walks stand for all.
+The constants are fitted to the measurements of benchmarks/planning.py, on graphs of 5,000 to 10 million facts. Stages
+that depend on the bodies found, such as measuring, are estimated from a sample of bodies.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
 PILOT_WALKS = 40_000
 WALKS_PER_RELATION = 20_000
 FEWEST_WALKS, MOST_WALKS = 400_000, 8_000_000
-WALKS_A_SECOND = 1_000_000  # for each core, with room to spare
-ALONE = 0.3  # of the work that one core does while the others wait
+WALKS_A_SECOND = 1_000_000  # for each core, a careful estimate
+ALONE = 0.3  # share of the work that runs on one core only
 HOURS = 3600
 MANY_RULES, FEW_RULES = 400, 200
 USUAL_LENGTH = 3
-EDGES_A_SECOND = 70_000_000  # that rules are measured along, for each core
+EDGES_A_SECOND = 70_000_000  # edges followed to measure rules, for each core
 PATH_EDGES_A_SECOND = 150_000_000  # the same for bodies that are followed path by path
-CHEAPER_END = 5  # bodies are followed from the end where that is cheaper
+CHEAPER_END = 5  # speed-up by following bodies from the end that needs fewer edges
 SOME_BODIES, SOME_HEADS = 300, 10
-VALID_SHARE = 0.1  # of the facts, that choose and calibrate
-STEP_SECONDS, SMALL_GRAPH, CACHE_MISSES = 1.5e-7, 10_000, 0.45  # a walk, on a graph of so many facts; growth beyond
-LARGE_GRAPH = 1_000_000  # facts: beyond, all that looks up what is far apart in memory takes longer, too
-TRAIT_SECONDS = 1.5e-7  # for each trait of an entity, and each relation that it has
+VALID_SHARE = 0.1  # share of the facts for model selection and calibration
+STEP_SECONDS, SMALL_GRAPH, CACHE_MISSES = 1.5e-7, 10_000, 0.45  # of a walk on a small graph, its facts, growth beyond
+LARGE_GRAPH = 1_000_000  # facts; beyond this, other memory accesses become slower as well
+TRAIT_SECONDS = 1.5e-7  # for each trait of an entity and each of its relations
 FITTING_SECONDS, QUERY_SECONDS, FEW_QUERIES = 4.0, 8e-5, 1300
-FIRINGS_OF_A_QUERY = 2  # for the fixed aggregations and evidence, then for the strongest candidates
-FIRING = 0.4  # of the edges of all bodies: bodies that begin alike are followed together
+FIRINGS_OF_A_QUERY = 2  # once for the fixed aggregations and the evidence, once for the strongest candidates
+FIRING = 0.4  # share of the edges of all bodies, since bodies with the same start are followed together
 CALIBRATING_SECONDS, FACT_SECONDS = 0.4, 7e-7
-FIRED_QUERIES, FIRED_SHARE = 50_000, 1.5  # all that choosing and calibrating ask, at most and for each fact
+FIRED_QUERIES, FIRED_SHARE = 50_000, 1.5  # queries for model selection and calibration, at most and for each fact
 
 
-def foretell_learning_costs(graph: Graph, o: MinesRules, walks: int, kept: int, pilot: RuleSamples) -> dict[str, float]:
-    """Foretell the CPU seconds of each stage; kept: at most so many chains are measured."""
+def estimate_learning_costs(graph: Graph, o: MinesRules, walks: int, kept: int, pilot: RuleSamples) -> dict[str, float]:
+    """Estimate the CPU seconds of each stage; kept: the largest number of chain rules to measure."""
     facts = max(graph.n_facts, 1)
     far = max(facts / LARGE_GRAPH, 1.0) ** CACHE_MISSES
     bodies, costs = _try_planned_bodies(graph, pilot)
@@ -67,7 +67,7 @@ def foretell_learning_costs(graph: Graph, o: MinesRules, walks: int, kept: int, 
     return {
         "walking": walks * STEP_SECONDS * max(facts / SMALL_GRAPH, 1.0) ** CACHE_MISSES,
         "measuring": (edges if budget is None else min(edges, budget)) / EDGES_A_SECOND / CHEAPER_END * far,
-        "constants": TRAIT_SECONDS * _foretell_trait_pairs(graph) * far if o.constants else 0.0,
+        "constants": TRAIT_SECONDS * _estimate_trait_pairs(graph) * far if o.constants else 0.0,
         "choosing": FITTING_SECONDS * min(1.0, queries / FEW_QUERIES)
         + QUERY_SECONDS * queries * far
         + FIRINGS_OF_A_QUERY * queries * asked / EDGES_A_SECOND * far,
@@ -94,22 +94,22 @@ def foretell_chain_seconds(graph: Graph, some: Ids, kept: float) -> float:
 
 
 def count_kept_chains(graph: Graph, bodies: int, per_relation: int, pilot: RuleSamples) -> int:
-    """Say how many chains are measured: as many as may be kept, or as there are bodies that a relation closes."""
+    """Return how many chain rules are measured: the number to keep, or of bodies that a relation closes if lower."""
     closed = len(np.unique(pilot.cell_bodies[pilot.cell_heads != pilot.negative]))
     share = closed / max(pilot.n_bodies, 1)
     return int(min(per_relation * 2 * graph.n_relations, max(closed, bodies * share)))
 
 
 def _try_planned_bodies(graph: Graph, pilot: RuleSamples) -> tuple[np.ndarray, np.ndarray]:
-    """Return some bodies that a relation closes, sorted, and how many edges each costs from all its beginnings."""
+    """Return some bodies that a relation closes, sorted, and how many edges each follows from all its starts."""
     closed = np.unique(pilot.cell_bodies[pilot.cell_heads != pilot.negative])
     some = pilot.bodies[np.random.default_rng(0).permutation(closed)[:SOME_BODIES]]
     bodies = np.ascontiguousarray(some[np.lexsort(some.T[::-1])], np.int32)
     return bodies, estimate_body_costs(graph, bodies)
 
 
-def _foretell_trait_pairs(graph: Graph) -> float:
-    """Count, for each entity, its traits times its relations: what counting rules with constants looks at."""
+def _estimate_trait_pairs(graph: Graph) -> float:
+    """Return the sum over entities of traits times relations: the work of counting rules with constants."""
     facts, relations = graph.triples, graph.n_relations
     roles = np.concatenate(
         [
@@ -122,17 +122,17 @@ def _foretell_trait_pairs(graph: Graph) -> float:
 
 
 def choose_walk_count(graph: Graph) -> int:
-    """Enough walks for every relation to be closed often, few enough for a laptop."""
+    """Return a number of walks that closes every relation often, and is small enough for a laptop."""
     return int(np.clip(WALKS_PER_RELATION * graph.n_relations, FEWEST_WALKS, MOST_WALKS))
 
 
 def choose_rule_count(graph: Graph) -> int:
-    """How many chains to keep for each relation and each inverse."""
+    """Return how many chain rules to keep for each relation and each inverse."""
     return MANY_RULES if graph.n_relations < FEW_RELATIONS else FEW_RULES
 
 
 def limit_walks_to_budget(budget: Budget, walks: int) -> int:
-    """As many walks as a tenth of the time that is left allows, and at least some."""
+    """Return the number of walks that fit into a tenth of the time left, at least `PILOT_WALKS`."""
     if not budget.limited:
         return walks
     within = int(budget.left / 10 * WALKS_A_SECOND * count_cores())
@@ -142,18 +142,18 @@ def limit_walks_to_budget(budget: Budget, walks: int) -> int:
 
 
 def limit_measuring_to_budget(budget: Budget, edges: float | None) -> float | None:
-    """As many edges as a third of the time that is left allows, for measuring rules; None is exact."""
+    """Return the number of edges that fit into a third of the time left, for measuring rules; None is exact."""
     if not budget.limited:
         return edges
-    # Nothing is cut short by it: rules may need fewer edges, and what was measured on some is told with its error.
+    # This does not cut anything short: rules may need fewer edges, and estimates from a sample have an interval.
     return max(1.0, min(math.inf if edges is None else edges, budget.left / 3 * EDGES_A_SECOND * count_cores()))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes that are decided, and what they will cost; bodies, memory and seconds are estimates.
+    """The chosen sizes, and estimates of the number of bodies, memory and time.
 
-    work: the CPU seconds of each stage; seconds: of the clock, with all cores of this machine.
+    work: the CPU seconds of each stage. seconds: elapsed time with all cores of this machine.
     """
 
     walks: int
@@ -166,39 +166,38 @@ class Plan:
     steps: int = 0
 
     def lines(self, minutes: float | None = None) -> list[str]:
-        """Say it in words, and what a time budget allows."""
-        counted = "" if self.steps else ", counted"
-        said = [f"{self.walks:,} walks, about {self.bodies:,} different bodies{counted}"]
+        """Spell the plan, one line for each part, with the time budget."""
+        lines = [f"sample {self.walks:,} walks (about {self.bodies:,} distinct bodies)"]
         if self.steps:
-            said.append(f"{self.steps:,} steps of {self.batch_size:,} samples, embeddings of size {self.size}")
-        said.append(
-            f"about {self.memory / 1e9:.1f} GB of memory beside the program, about {spell_duration(self.seconds)}"
-        )
+            lines.append(
+                f"train {self.steps:,} steps on batches of {self.batch_size:,} samples, embedding size {self.size}"
+            )
+        lines.append(f"estimated: {spell_duration(self.seconds)}, {self.memory / 1e9:.1f} GB of additional memory")
         if minutes is not None:
-            said.append(f"{minutes:g} minutes at most")
+            lines.append(f"time budget: {minutes:g} minutes")
         elif self.seconds > HOURS:
-            said.append(f"This takes hours on {count_cores()} cores. The defaults take minutes at most.")
-        return said
+            lines.append(f"This takes hours on {count_cores()} cores. The default options take minutes.")
+        return lines
 
 
 def plan_counting(graph: Graph, o: MinesRules) -> Plan:
-    """Plan a learner that counts: walk, measure rules, choose how to answer, calibrate."""
+    """Plan a learner that counts: walk, measure rules, choose the aggregation, calibrate."""
     walks, longest = o.walks or choose_walk_count(graph), o.max_length or USUAL_LENGTH
     with progress_bar("planning", None):
         pilot = sample_rules(graph, PILOT_WALKS, max_length=longest, seed=o.seed)
         bodies = expect_body_count(graph, walks, longest, o.seed, pilot)
         kept = count_kept_chains(graph, bodies, o.rules_per_relation or choose_rule_count(graph), pilot)
-        work = foretell_learning_costs(graph, o, walks, kept, pilot)
+        work = estimate_learning_costs(graph, o, walks, kept, pilot)
     return Plan(walks, bodies, 200.0 * bodies, expect_clock_seconds(sum(work.values())), work)
 
 
 def expect_clock_seconds(cpu_seconds: float) -> float:
-    """Turn CPU seconds into seconds of the clock, with all cores."""
+    """Convert CPU seconds into elapsed seconds with all cores."""
     return cpu_seconds * (ALONE + (1 - ALONE) / count_cores())
 
 
 def plan_stablerule(graph: Graph, o: TrainsNetwork) -> Plan:
-    """Plan the network as well: multiplications, divided by those that this machine does in a second."""
+    """Plan a learner with a network: its multiplications, divided by the measured speed of this machine."""
     plan, t, weights = plan_counting(graph, o), o.training, o.decorrelation
     batch_size, relations = t.batch_size_for(graph.n_relations), 2 * graph.n_relations
     longest = o.max_length or USUAL_LENGTH
@@ -220,16 +219,16 @@ def plan_stablerule(graph: Graph, o: TrainsNetwork) -> Plan:
 
 
 def expect_body_count(graph: Graph, walks: int, max_length: int, seed: int, pilot: RuleSamples | None = None) -> int:
-    """Extrapolate from a few walks: the number of different bodies grows as a power of the number of walks."""
+    """Extrapolate from a few walks: the number of distinct bodies grows as a power of the number of walks."""
     few = sample_rules(graph, PILOT_WALKS // 4, max_length=max_length, seed=seed).n_bodies
     more = (pilot or sample_rules(graph, PILOT_WALKS, max_length=max_length, seed=seed)).n_bodies
     growth = math.log(max(more, 2) / max(few, 1)) / math.log(4)
-    # Growth slows down as the rare bodies run out, so this errs on the large side.
+    # Growth slows down as the rare bodies run out, so this overestimates.
     return max(more, int(more * (walks / PILOT_WALKS) ** min(growth, 1.0) * 0.5)) if walks > PILOT_WALKS else more
 
 
 def measure_matrix_speed() -> float:
-    """Multiplications and additions a second that this machine does in a matrix product, by doing one."""
+    """Measure how many multiplications and additions a second this machine does in a matrix product."""
     import torch  # noqa: PLC0415  # a plan for a learner that needs torch
 
     a = torch.ones(512, 512)
@@ -241,7 +240,7 @@ def measure_matrix_speed() -> float:
 
 
 def spell_duration(seconds: float) -> str:
-    """Say how long something takes.
+    """Spell a duration.
 
     >>> spell_duration(40), spell_duration(600), spell_duration(9000)
     ('40 seconds', '10 minutes', '2.5 hours')

@@ -1,4 +1,4 @@
-"""The control: whatever is asked, the most frequent answers of the relation."""
+"""Popularity: answer every query with the most frequent tails of the relation; the baseline for other methods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Popularity(Reasoner):
-    """Answers by how many facts of the relation end at an entity, in the graph that is asked. Nothing is learned.
+    """Score an entity by how many facts of the relation have it as tail. Nothing is learned.
 
     >>> from stablerule import Dataset
     >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
@@ -28,7 +28,7 @@ class Popularity(Reasoner):
     method: ClassVar[str] = "popularity"
 
     def __init__(self, *, seed: int = 0) -> None:
-        self.seed = seed  # it decides nothing: every learner has one
+        self.seed = seed  # unused; every learner has one
 
     def fit(
         self,
@@ -38,12 +38,12 @@ class Popularity(Reasoner):
         examples: Triples | None = None,
         minutes: float | None = None,
     ) -> Self:
-        """Take the graph as it is."""
+        """Store the graph."""
         return self._end(self._begin(graph, valid, examples, minutes), Learned())
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
-        """Say what `fit` would do."""
-        return [f"counts the facts of {graph.n_relations:,} relations by their ends"]
+        """Spell what `fit` would do."""
+        return [f"counts the facts of {graph.n_relations:,} relations by tail"]
 
     def _searcher(self, graph: Graph) -> ScoreSearcher:
         def score(heads: NDArray[np.int64], relations: NDArray[np.int64]) -> NDArray[np.float64]:

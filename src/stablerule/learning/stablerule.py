@@ -1,4 +1,4 @@
-"""StableRule: the learner of this package, from a graph to rules."""
+"""StableRule: learn rules with a network over sampled paths."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 class StableRule(RuleReasoner):
     """Learn P(head relation | body) from sampled paths, under weights that decorrelate the embeddings of the bodies.
 
-    `fit` chooses what is None for the graph, so that a laptop is enough; `plan(graph)` says what it will do. A rule's
+    `fit` chooses values for options that are None, such that a laptop is enough; `plan(graph)` shows them. A rule's
     score is P(head relation | body) = (count + s * network) / (samples of the body + s), with s = `training.smoothing`.
 
-    max_length: longest rule body. walks: how many paths to sample. rules_per_relation: chains kept for each relation
-    and each inverse. constants: find entity-specific rules as well. aggregation: how rules that fire become one score;
-    "auto" chooses on the validation facts. by, top: whether a rule counts by its confidence or its score, and how many
-    rules count for noisy_or (0: all), where the aggregation is fixed. mining, training: see there. decorrelation: the
-    weights; None learns without (the paper's NoDecor).
+    max_length: longest rule body. walks: number of paths to sample. rules_per_relation: chain rules to keep for each
+    relation and each inverse. constants: whether to find entity-specific rules. aggregation: how the rules that fire
+    become one score; "auto" chooses on the validation facts. by, top: for a fixed aggregation, whether rules are
+    weighted by confidence or score, and how many rules noisy_or uses (0: all). mining, training: see `Mining` and
+    `Training`.
+    decorrelation: the sample weights; None trains without them (the paper's NoDecor).
 
     >>> StableRule(max_length=2, decorrelation=None)
     StableRule(max_length=2, decorrelation=None)
@@ -75,11 +76,11 @@ class StableRule(RuleReasoner):
 
     @classmethod
     def paper(cls, graph: str, **changes: Any) -> Self:
-        """Make a learner with everything that the paper prints for a graph: sizes, rates, steps, weights, selection.
+        """Make a learner with the paper's settings for a graph: sizes, rates, steps, weights, selection.
 
-        The paper leaves open how many walks are sampled and how many rules are kept (200 here, as its closest
-        relative has), how equal scores are ranked, and for DBLP the steps of the weights. It sums path counts over
-        walks that may pass an entity twice; answers here never do.
+        The paper does not specify the number of walks, the number of rules (200 here, as in the closest related
+        method), the ranking of equal scores, and the weight steps for DBLP. It sums path counts over walks that may
+        visit an entity twice; paths here never do.
 
         >>> StableRule.paper("umls").training.size
         512
@@ -97,10 +98,11 @@ class StableRule(RuleReasoner):
         checkpoint: Path | None = None,
         resume: bool = False,
     ) -> Self:
-        """Learn from a graph. With `checkpoint`, a folder, a killed run goes on with `resume=True`.
+        """Train on a graph; see `Reasoner.fit`.
 
-        A run may go on with other `minutes`; it keeps the walks that it began with. refit: without validation facts,
-        hold a tenth of the facts out to choose and calibrate on, then measure the rules again on all facts.
+        checkpoint: a folder; an interrupted run continues from it with `resume=True`, also with other `minutes`, and
+        keeps its number of walks. refit: without validation facts, hold out a tenth of the facts to choose the
+        aggregation and calibrate, then measure the rules again on all facts.
         """
         lesson = self._begin(graph, valid, examples, minutes)
 
@@ -111,16 +113,16 @@ class StableRule(RuleReasoner):
         return self._end(lesson, fit_on_everything(lesson, self.seed, learn, measure, refit=refit))
 
     def plan(self, graph: Graph) -> Plan:
-        """Say what `fit` would do on a graph, and what it would cost."""
+        """Return the sizes that `fit` would use on a graph, and an estimate of its time and memory."""
         self.check_options()
         return plan_stablerule(graph, self)
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
-        """Say the plan in words."""
+        """Spell the plan, one line for each part."""
         return self.plan(graph).lines(minutes)
 
     def network(self) -> RuleNetwork:
-        """Return the network that was learned, to look at what it says about bodies."""
+        """Return the trained network."""
         import torch  # noqa: PLC0415
 
         from stablerule.learning.network import RuleNetwork  # noqa: PLC0415
@@ -128,13 +130,13 @@ class StableRule(RuleReasoner):
         self._check_fitted()
         tensors = self._tensors()
         if tensors is None:
-            raise InputError("This StableRule has no network: there was nothing to learn from.")
+            raise InputError("This StableRule has no network, because there were no samples to train on.")
         size = self.training.size
         try:
-            with torch.device("meta"):  # no starting values, which would be replaced at once
+            with torch.device("meta"):  # skips the random initial values, which are replaced below
                 network = RuleNetwork(self.data_.relations, size, selector=self.training.selector)
         except RuntimeError as error:
-            raise InputError(f"Option 'training.size' is {size:,}: no network is so large.") from error
+            raise InputError(f"Option 'training.size' is {size:,}, too large for a network.") from error
         if self.saved_ is not None:
             shapes = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
             self.saved_.check_tensors(tensors, shapes)

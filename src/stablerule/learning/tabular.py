@@ -1,4 +1,4 @@
-"""P(head relation | body) straight from the smoothed counts: no network, seconds, and hard to beat."""
+"""Tabular: learn rules from smoothed counts of sampled paths, in seconds and without a network."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Tabular(RuleReasoner):
-    """Count how often each relation closes each body.
+    """Learn rules by counting how often each relation closes each body.
 
-    P(head relation | body) = (count + s * prior) / (samples of the body + s), with s = `smoothing` and the prior the
-    share of the head relation among all samples. The other arguments are those of StableRule.
+    A rule's score is P(head relation | body) = (count + s * prior) / (samples of the body + s), with s = `smoothing`
+    and the prior the share of the head relation among all samples. The other arguments are those of StableRule.
 
     >>> from stablerule import households
     >>> dataset = households(families=5, seed=0).dataset
@@ -67,16 +67,16 @@ class Tabular(RuleReasoner):
         minutes: float | None = None,
         refit: bool = True,
     ) -> Self:
-        """Learn from a graph; `valid` chooses the aggregation and calibrates.
+        """Learn from a graph; see `Reasoner.fit`. The aggregation is chosen and calibrated on `valid`.
 
-        refit: without `valid`, hold a tenth of the facts out for that, then measure the rules again on all facts.
+        refit: without `valid`, hold out a tenth of the facts for this, then measure the rules again on all facts.
         """
         lesson = self._begin(graph, valid, examples, minutes)
         learn, measure = partial(fit_tabular, o=self), partial(measure_rules_again, o=self)
         return self._end(lesson, fit_on_everything(lesson, self.seed, learn, measure, refit=refit))
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
-        """Say in words what `fit` would do on a graph, and what it would cost."""
+        """Spell what `fit` would do on a graph, with an estimate of its time and memory."""
         return plan_counting(graph, self).lines(minutes)
 
     def _check_options(self) -> None:

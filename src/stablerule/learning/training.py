@@ -1,8 +1,8 @@
 """The training loop: algorithm 1 of the paper, on one page.
 
-For each batch of samples: embed the bodies, find weights under which the dimensions of the embeddings depend on each
-other as little as possible, and take one step on the weighted cross-entropy. What the paper leaves open is an option:
-lengths one after the other or mixed, a warm-up before the weights, and an end when held-out samples gain no more.
+For each batch of samples: embed the bodies, find weights that make the dimensions of the embeddings as independent as
+possible, and take one step on the weighted cross-entropy. Details that the paper does not specify are options: lengths
+one after the other or mixed, a warm-up without weights, and early stopping on held-out samples.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from stablerule.learning.options import Decorrelation, Training
     from stablerule.samples import RuleSamples
 
-TRAINING_SHARE = 0.6  # of the time that is left: rules are measured and weighed after it
-HELD_OUT_SAMPLES = 20_000  # enough to see a difference, few enough not to be felt
+TRAINING_SHARE = 0.6  # of the time left: measuring rules and choosing the aggregation come after it
+HELD_OUT_SAMPLES = 20_000  # enough to see an improvement, few enough to take no noticeable time
 
 
 @denormals_as_zero()
@@ -46,9 +46,9 @@ def train_network(
     checkpoints: Checkpoints | None = None,
     budget: Budget | None = None,
 ) -> Course:
-    """Learn P(head relation | body) in place. Ctrl-C ends it with what was learned so far, and so does the budget.
+    """Train the network in place. Ctrl-C and the time budget end training early and keep the network so far.
 
-    Either leaves a checkpoint, from which a run with more time goes on.
+    Both leave a checkpoint, from which a run with more time continues.
     """
     began, time_for_it = time.perf_counter(), (budget or Budget(None)).take_part(TRAINING_SHARE)
     learned, judging = samples.split(o.held_out, seed)
@@ -87,14 +87,14 @@ def train_network(
                         checkpoints.keep(at, network, adam, body_weights, best)
                     if interrupted():
                         raise KeyboardInterrupt
-                if checkpoints and out_of_time:  # with more time a run goes on from here, not from its best
+                if checkpoints and out_of_time:  # a resumed run continues from here, not from the best network
                     checkpoints.keep(at, network, adam, body_weights, best)
                 if test and o.patience:
                     restore_best_network(network, test, best, o, at)
                 if out_of_time:
                     break
                 at.stage, at.step, at.best_loss, at.checks_without_gain = at.stage + 1, 0, math.inf, 0
-            if checkpoints and not out_of_time:  # what comes after learning may be interrupted too
+            if checkpoints and not out_of_time:  # the stages after training may be interrupted, too
                 checkpoints.keep(at, network, adam, body_weights, best)
         ended_by = "minutes" if out_of_time else "itself"
     except KeyboardInterrupt:
@@ -104,7 +104,7 @@ def train_network(
 
 
 def check_torch_device(device: str) -> None:
-    """Refuse a device that torch does not have."""
+    """Raise an error for a device that torch does not have."""
     try:
         torch.empty(1, device=device).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
@@ -126,7 +126,7 @@ def weigh_training_batch(
     warm_up: int,
     seed: int,
 ) -> tuple[Tensor, dict[str, float]]:
-    """Weights of the batch (U,), with what there is to see of them; equal ones before the warm-up is over."""
+    """Return the weights of a batch (U,) and their diagnostics; the weights are equal during the warm-up."""
     if decorrelation is None or at.step < warm_up:
         return torch.ones(len(Z), device=Z.device), {}
     w, steps = body_weights.update(batch.ids, Z, batch.counts)
@@ -137,7 +137,7 @@ def weigh_training_batch(
 
 
 def restore_best_network(network: RuleNetwork, test: Batch, best: dict[str, Tensor], o: Training, at: Progress) -> None:
-    """Bring the network back to its best on held-out samples; the last steps may be the best."""
+    """Restore the network that was best on held-out samples; it may be the latest one."""
     if at.step % o.check_every:
         improves_held_out_loss(network, test, best, o, at)
     network.load_state_dict(best)
@@ -146,7 +146,7 @@ def restore_best_network(network: RuleNetwork, test: Batch, best: dict[str, Tens
 def improves_held_out_loss(
     network: RuleNetwork, test: Batch, best: dict[str, Tensor], o: Training, at: Progress
 ) -> bool:
-    """Look at held-out samples, keep the best network, and say whether it is worth going on."""
+    """Check the held-out loss, store the network if it is the best, and return whether to continue training."""
     with torch.no_grad():
         logits = network.forward_mixed(test.bodies)[1]
         loss = float(compute_training_loss(logits, test, torch.ones(len(test.bodies), device=logits.device)))

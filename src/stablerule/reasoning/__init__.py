@@ -1,4 +1,4 @@
-"""What every learner can do, the use of rules, and the folder in which a model is kept; all without torch."""
+"""The interface of all learners, answering with rules, and the model folder; nothing here needs torch."""
 
 from stablerule.reasoning.answers import Answer, Explanation
 from stablerule.reasoning.completing import NewFact

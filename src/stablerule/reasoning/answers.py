@@ -1,6 +1,6 @@
-"""What comes back from a question: answers, and the reasons for them.
+"""Answers to a query, and the rules and facts behind them.
 
-Lists of them become frames: a row each, columns by the names of their fields.
+Lists of them have `to_frame`, for a polars frame with one row each.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ TYPES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Explanation:
-    """A rule that fired for a triple.
+    """A rule that fired for a triple, with its share of the score.
 
-    share: its part of the score, 0 to 1; those of all rules that fired sum to 1 (`scoring.explain` cuts them).
-    paths: how many paths of the rule lead there; a rule with constants counts once.
-    groundings: a few of the paths by the names of their entities, in the order of the rule's body: from X to Y, or
-    from X to the constant (or what A stands for).
-    part: what the rule adds to the sum that becomes the score; less than 0 where it counts against the answer.
+    share: its share of the score, 0 to 1; the shares of all rules that fired sum to 1 (see `scoring.explain`).
+    paths: the number of paths from X to Y along the body; a rule with constants counts once.
+    groundings: some of these paths as entity names, in the order of the body: from X to Y, or from X to the constant
+    (or to A).
+    part: the rule's term in the sum behind the score; negative if it counts against the answer.
 
     >>> from stablerule.rules import Rule, ScoredRule
     >>> rule = ScoredRule(Rule("sibling_of", ("~parent_of", "parent_of")))
@@ -58,11 +58,11 @@ class Explanation:
 
     @property
     def facts(self) -> tuple[tuple[Fact, ...], ...]:
-        """The facts behind each grounding, as they stand in the graph."""
+        """The facts of each grounding, as they are in the graph."""
         return tuple(tuple(list_facts_along_path(self.rule.rule.body, path)) for path in self.groundings)
 
     def lines(self) -> list[str]:
-        """Say it in a few lines: the rule, then the facts of each grounding."""
+        """Spell it in a few lines: the rule, then the facts of each grounding."""
         more = self.paths - len(self.groundings)
         found = [f"{spell_reason_share(self.share)} of the score: {self.rule.rule}"]
         found += [f"      {spell_facts_of_reason(facts)}" for facts in self.facts]
@@ -85,16 +85,17 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        """Say it on one line."""
+        """Spell it on one line."""
         path = f"  by {' - '.join(self.groundings[0])}" if self.groundings else ""
         return f"{spell_reason_share(self.share)} of the score: {self.rule.rule}{path}"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An entity and its score, which is no probability; reasons, if they were asked for, the largest share first.
+    """An entity and its score; with `explain`, also the reasons, the largest share first.
 
-    probability: that the source of the graph lists the fact; None for a fact of the graph, and where there is none.
+    probability: how likely it is that the source of the graph lists the fact; None for a known fact, and if the model
+    is not calibrated for it. The score itself is not a probability.
     """
 
     entity: str
@@ -104,14 +105,14 @@ class Answer:
 
 
 def list_facts_along_path(body: Iterable[str], path: Iterable[str]) -> Iterator[Fact]:
-    """Yield the facts of a path; a step along an inverse is a fact the other way round."""
+    """Yield the facts of a path; a step along an inverse relation is a fact with head and tail swapped."""
     for relation, (here, there) in zip(body, pairwise(path), strict=True):
         plain = relation.removeprefix(INVERSE)
         yield (here, plain, there) if plain == relation else (there, plain, here)
 
 
 def spell_facts_of_reason(facts: Iterable[Fact]) -> str:
-    """Write facts as rules are written.
+    """Spell facts in the notation of rules.
 
     >>> spell_facts_of_reason([("Lyon", "city_in", "France"), ("Europe", "~in_continent", "France")])
     "city_in('Lyon', 'France'), in_continent('France', 'Europe')"
@@ -120,7 +121,7 @@ def spell_facts_of_reason(facts: Iterable[Fact]) -> str:
 
 
 def spell_reason_share(share: float) -> str:
-    """Round to whole percents, but never what there is to nothing, nor what is not certain to all.
+    """Round to whole percents, but never a positive share to 0%, nor one below 1 to 100%.
 
     >>> [spell_reason_share(share) for share in (0.5, 0.001, 0.0, 0.997, 1.0)]
     ['50%', '<1%', '0%', '>99%', '100%']
@@ -131,7 +132,7 @@ def spell_reason_share(share: float) -> str:
 
 
 def spell_score(score: float) -> str:
-    """Round a score, but never what there is to nothing.
+    """Round a score to three digits, but never a positive one to zero.
 
     >>> spell_score(0.51234), spell_score(0.00001234), spell_score(0.0)
     ('0.512', '1.2e-05', '0.000')
@@ -151,7 +152,7 @@ class Answers(list[Answer]):
         self.query = query
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a row for each answer, with its query and rank, and the best rule if it was asked for."""
+        """Return a row for each answer, with its query and rank, and its best rule if `explain` asked for it."""
         head, relation = self.query
         rules = [str(answer.reasons[0].rule.rule) if answer.reasons else None for answer in self]
         columns = {
@@ -169,7 +170,7 @@ class Reasons(list[Explanation]):
     """The rules that fired for a triple, the largest share of its score first."""
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a row for each rule: share and part of the score, paths, one of them, and the rule's numbers."""
+        """Return a row for each rule: share and part of the score, number of paths, one path, and its measures."""
         rules = [reason.rule for reason in self]
         first = [list(reason.groundings[0]) if reason.groundings else [] for reason in self]
         columns = {

@@ -1,4 +1,4 @@
-"""What ends a run early: the time that it may use, and Ctrl-C."""
+"""End a run early: by its time budget, or by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 def check_minutes(minutes: float) -> None:
-    """Refuse a budget that is none.
+    """Raise an error unless a time budget is a finite number of at least 0.
 
     >>> check_minutes(-1)
     Traceback (most recent call last):
     ...
-    stablerule.errors.OptionError: Argument 'minutes' must be a number from 0 on, got -1.
+    stablerule.errors.OptionError: Argument 'minutes' must be a number of at least 0, got -1.
     """
     if not (math.isfinite(minutes) and minutes >= 0):
-        raise OptionError(f"Argument 'minutes' must be a number from 0 on, got {minutes:g}.")
+        raise OptionError(f"Argument 'minutes' must be a number of at least 0, got {minutes:g}.")
 
 
 class Budget:
-    """A budget of minutes from now on; None is as long as it takes.
+    """A time budget that starts now; None is no limit.
 
-    It remembers whether anything was cut short because of it, or because of a part of it.
+    It records whether anything was cut short because of it, or because of a part of it.
 
     >>> Budget(None).passed, Budget(60).left > 3500, Budget(0).passed
     (False, True, True)
@@ -46,36 +46,37 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """Seconds that are left, infinite without a budget."""
+        """Seconds left, infinite without a limit."""
         return max(0.0, self._end - time.monotonic())
 
     @property
     def limited(self) -> bool:
-        """Whether there is a budget at all."""
+        """Whether there is a limit."""
         return not math.isinf(self._end)
 
     @property
     def passed(self) -> bool:
-        """Whether it is time to come to an end. To be asked where something would go on: a yes is remembered."""
+        """Whether the time is over. If so, this is recorded as cutting work short: ask only before more work."""
         if self.left > 0:
             return False
         self.cut()
         return True
 
     def cut(self) -> None:
-        """Remember that less was done than without a budget."""
+        """Record that work was cut short."""
         self._whole.cut_short = True
 
     def take_part(self, share: float) -> Budget:
-        """A deadline for a part of what is left."""
+        """Return a budget for a share of the time left."""
         return Budget(share * self.left / 60 if self.limited else None, self._whole)
 
 
 @contextmanager
 def interrupt_later() -> Iterator[Callable[[], bool]]:
-    """Note Ctrl-C while the block runs, so that a step is finished first; what is yielded tells whether it came.
+    """Delay Ctrl-C while the block runs, so that it can finish a step; yield a function that says whether it was
+    pressed.
 
-    A second Ctrl-C interrupts at once. Only the main thread can listen to signals: elsewhere nothing changes.
+    A second Ctrl-C interrupts at once. Only the main thread receives signals: in other threads nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False

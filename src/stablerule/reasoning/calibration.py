@@ -1,21 +1,21 @@
-"""From scores to probabilities: how likely it is that the source of a graph lists a candidate that the graph lacks.
+"""Turn scores into probabilities: how likely the source of a graph lists a fact that is missing from the graph.
 
-**What the number is.** A source, such as an encyclopaedia, lists facts; the graph has some of them and lacks others.
-The probability of a candidate is the share of the candidates like it that are among the facts that the source lists.
-How many it lacks, nobody can read off the graph. So that is assumed: one fact in ten, as many of each relation, at
-random (`missing`). A candidate that is true but that the source would not list counts as wrong.
+**What the number means.** A source, such as an encyclopaedia, lists facts; the graph has some of them, and others are
+missing. The probability of a candidate is the share of similar candidates that the source lists. The graph does not
+show how many facts are missing. So this is assumed: one fact in ten, the same share of each relation, at random
+(`missing`). A candidate that is true but not listed by the source counts as wrong.
 
-**How it is found.** Facts of the graph are hidden, one at a time, and scored as if the graph lacked them, and as if
-rules had been learned without them: so do missing facts score. For each there is a ninth of a missing one. On the other
-side, heads are asked as `complete` asks them, known facts left out, and their candidates are counted. Among those with
-some score, the share that is right is the number of missing facts with that score over the number of candidates with
-it. A curve that never falls is drawn through these shares, the score on one axis.
+**How it is estimated.** Facts of the graph are hidden, one at a time, and scored as if the graph and the rule
+statistics did not have them. They get the scores that missing facts would get. Each hidden fact represents a ninth of a
+missing one. Then `complete` queries are asked, without known facts, and their candidates are counted. At a given score,
+the share of correct candidates is the number of missing facts divided by the number of candidates. A curve that never
+falls is fitted to these shares.
 
-**Which candidates are alike.** Those of one relation whose ends are in the same situation: the head has a fact of the
-relation or has none, and so the tail. Where fewer than `FEWEST_OF_A_RELATION` of the hidden facts are of that sort,
-relations share a curve that behave alike: their scores are made in the same way, and they are one-valued or not from
-either end, symmetric or not. Where even these have fewer than `FEWEST`, all whose scores are made in the same way share
-one; and with fewer still there is none. An end of another kind has no probability (see `situations`).
+**Which candidates share a curve.** First, those of one relation in the same situation: the head already has a fact of
+the relation or not, and the tail likewise. If fewer than `FEWEST_OF_A_RELATION` hidden facts are in that situation,
+relations with the same behaviour share a curve: same aggregation, one-valued or not in each direction, symmetric or
+not. If even these have fewer than `FEWEST`, all relations with the same aggregation share one; with fewer still there
+is no curve. A candidate with an end of another kind has no probability (see `situations`).
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ if TYPE_CHECKING:
     from stablerule.graph.triples import Ids
     from stablerule.paths.withheld import ExampleFacts
 
-MISSING = 0.1  # of the facts of the source
-FEWEST = 30  # hidden facts that a curve takes
-FEWEST_OF_A_RELATION = 100  # hidden facts that a curve of one relation takes
-# Facts that are hidden and heads that are asked, of all relations together and of all inverses; of each at least some.
+MISSING = 0.1  # share of the source's facts that the graph lacks
+FEWEST = 30  # hidden facts needed for a curve
+FEWEST_OF_A_RELATION = 100  # hidden facts needed for a curve of one relation
+# Hidden facts and queries, each for all relations together and for all inverses; the minimum for each relation.
 HIDDEN, ASKED, FEWEST_EACH = (10000, 4000), (10000, 3000), 30
-CANDIDATES = 100  # of each query
-WAYS = 2 * len(AGGREGATIONS)  # in which scores are made, of relations and of inverses
+CANDIDATES = 100  # for each query
+WAYS = 2 * len(AGGREGATIONS)  # aggregations of relations, and of inverses
 EDGES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
-EARLIER = "the model was calibrated by an earlier version. Learn it again"
+EARLIER = "the model was calibrated by an earlier version. Train it again"
 
 
 class Reading(NamedTuple):
-    """Probabilities (n,), NaN where there is none; the standard errors of their curves (n,); the curves (n,), or -1."""
+    """Probabilities (n,), NaN for none; standard errors of their curves (n,); the curves' numbers (n,), -1 for none."""
 
     probabilities: NDArray[np.float64]
     errors: NDArray[np.float64]
@@ -64,13 +64,13 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Calibration:
-    """Curves, and which of them each relation or inverse reads in each situation, by name; -1 is none.
+    """Curves from score to probability, and which curve each relation or inverse uses in each situation; -1 is none.
 
-    facts: those of the graph. left_out: known facts that were no candidates, those of the graph included. hidden,
-    queries: facts that were hidden, and heads that were asked. reliability: how many facts of valid that chose nothing
-    score as the curves expect, see `judge_probabilities`; empty without such facts. missing: the share of the source's
-    facts that the graph is assumed to lack. since: known facts that are left out by now, and were not when the curves
-    were made.
+    facts: number of facts of the graph. left_out: number of known facts, which were not candidates. hidden, queries:
+    number of hidden facts and of queries. reliability: a check on validation facts that chose nothing, see
+    `judge_probabilities`; empty without such facts. missing: the assumed share of the source's facts that the graph
+    lacks.
+    since: number of facts that became known after calibration.
 
     >>> curve = Curve((0.0, 1.0), (0.0, 0.5), (99, 99))
     >>> calibration = Calibration((curve,), {"capital_of": (0, 0, -1, -1)}, facts=900)
@@ -93,10 +93,10 @@ class Calibration:
     def __post_init__(self) -> None:
         for name, numbers in self.reads.items():
             if len(numbers) != len(SITUATIONS) or not all(-1 <= number < len(self.curves) for number in numbers):
-                raise OptionError(f"relation {name!r} reads curves that are not there: {numbers!r}")
+                raise OptionError(f"relation {name!r} uses curves that do not exist: {numbers!r}")
 
     def assume(self, *, missing: float | None = None, known: int | None = None) -> Calibration:
-        """Return the same for another share of missing facts, or for so many known facts that are left out."""
+        """Return the calibration for another share of missing facts, or another number of known facts."""
         since = self.since if known is None else max(0, known - self.left_out)
         return replace(self, missing=self.missing if missing is None else missing, since=since)
 
@@ -108,16 +108,16 @@ class Calibration:
         for number in np.unique(which[which >= 0]).tolist():
             here = which == number
             shares[here], counts[here] = self.curves[number].at(given[here]), self.curves[number].counts_at(given[here])
-        # Facts that have become known since were counted as candidates, and are none any more. They score like others.
+        # Facts known only since then were counted as candidates, and are no longer. They score like missing ones.
         odds = MISSING / (1 - MISSING)
         gone = np.minimum(shares * self.since / (odds * max(self.facts, 1)), 1)
         wanted = shares * self.missing / (1 - self.missing) / odds
-        most = (counts + 1) / (counts + 2)  # nothing that was counted is certain
+        most = (counts + 1) / (counts + 2)  # a finite count never gives certainty
         found = np.minimum(wanted / np.maximum(1 - gone, 1e-9), most)
         return Reading(found, found * np.sqrt(2 / np.maximum(counts, 1)), which)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values, from which `make_record` makes the same."""
+        """Return plain values, from which `make_record` restores the calibration."""
         return {
             "facts": self.facts,
             "left_out": self.left_out,
@@ -137,10 +137,10 @@ def calibrate(
     examples: ExampleFacts | None = None,
     seed: int = 0,
 ) -> Calibration | str:
-    """Learn probabilities from facts of the graph, each hidden in turn; where that can't be done, say why.
+    """Calibrate scores on facts of the graph, each hidden in turn; return the reason if that is not possible.
 
-    known: what is true, and no candidate. check: facts beside the graph that chose nothing. examples: the facts of the
-    graph that may be hidden; None is all.
+    known: true facts, which are not candidates. check: facts outside the graph that chose nothing. examples: the facts
+    of the graph that may be hidden; None is all.
     """
     graph, random = search.graph, np.random.default_rng([seed, search.graph.n_facts])
     known = join_known_graphs([graph, known], graph) or graph
@@ -148,7 +148,8 @@ def calibrate(
     unseen = RuleSearcher(forget_own_facts(search.encoded), search.ways.aggregation)
     hidden = _hide_calibration_facts(unseen, graph if examples is None else examples.facts, situations, random)
     if len(hidden.scores) < FEWEST:
-        return f"rules lead to only {len(hidden.scores)} of the facts that were hidden to learn from; it takes {FEWEST}"
+        few = len(hidden.scores)
+        return f"rules reach only {few} of the facts hidden for calibration; at least {FEWEST} are needed"
     queries = _sample_calibration_queries(situations, random)
     found = _find_calibration_candidates(search, queries, known, situations)
     curves, reads = _fit_calibration_curves(_list_calibration_sorts(search), hidden, found)
@@ -172,7 +173,7 @@ def read_answers(
     entities: Ids,
     scores: NDArray[np.float64],
 ) -> list[float | None]:
-    """Return the probabilities of n answers: None for a fact that is known, and where there is none."""
+    """Return the probabilities of n answers; None for a known fact, and where the calibration has none."""
     situations, curves = Situations(known), calibration.assume(known=known.n_facts)
     found = np.full(len(heads), np.nan)
     for relation in np.unique(relations).tolist():
@@ -185,7 +186,7 @@ def read_answers(
 
 
 class _Queries(NamedTuple):
-    """Queries (n,), and for how many each stands."""
+    """Queries (n,), and the number of queries that each one represents."""
 
     heads: Ids
     relations: Ids
@@ -195,7 +196,7 @@ class _Queries(NamedTuple):
 def _hide_calibration_facts(
     search: RuleSearcher, facts: Graph, situations: Situations, random: np.random.Generator
 ) -> ScoredCandidates:
-    """Score some facts of each relation and inverse as if they were missing, where a rule leads to them at all."""
+    """Score some facts of each relation and inverse as if they were missing; keep those that a rule reaches."""
     graph, parts = search.graph, []
     for relation in range(2 * graph.n_relations):
         turned = relation >= graph.n_relations
@@ -212,12 +213,12 @@ def _hide_calibration_facts(
 
 
 def _share_out_calibration_queries(size: int, total: int, of_all: int) -> int:
-    """Say how many of a relation with so many facts to take, where `total` are taken of all relations together."""
+    """Return how many facts of a relation of some size to sample, so that all relations together give `total`."""
     return max(FEWEST_EACH, math.ceil(total * size / max(of_all, 1)))
 
 
 def _sample_calibration_queries(situations: Situations, random: np.random.Generator) -> _Queries:
-    """Ask some heads of each relation and inverse: of those with a fact of it, and of those of their kind without."""
+    """Sample queries of each relation and inverse: from heads with a fact of it, and from similar heads without."""
     graph, parts = situations.graph, []
     for relation in range(2 * graph.n_relations):
         turned, facts = relation >= graph.n_relations, len(graph.facts(relation)[0])
@@ -250,7 +251,7 @@ def _find_calibration_candidates(
 
 
 def _list_calibration_sorts(search: RuleSearcher) -> NDArray[np.int64]:
-    """Return (2R, 3): the sorts of a relation or inverse, from its own to that of all whose scores are made alike."""
+    """Return (2R, 3): the sorts of a relation or inverse, from itself alone to all with the same aggregation."""
     graph, size = search.graph, search.graph.n_relations
     behaviour, relations = find_behaviour(graph), np.arange(2 * size)
     way = np.array([search.ways.how(r).kind for r in relations.tolist()], np.int64) * 2 + (relations >= size)
@@ -262,7 +263,7 @@ def _list_calibration_sorts(search: RuleSearcher) -> NDArray[np.int64]:
 def _fit_calibration_curves(
     sorts: NDArray[np.int64], hidden: ScoredCandidates, found: ScoredCandidates
 ) -> tuple[tuple[Curve, ...], NDArray[np.int64]]:
-    """Fit the curves, and number the one that each relation reads (2R, situations): the first with enough facts."""
+    """Fit the curves; return them, and which one each relation uses (2R, situations): the first with enough facts."""
     curves: list[Curve] = []
     number_of: dict[tuple[int, int], int] = {}
     reads = np.full((len(sorts), len(SITUATIONS)), -1, np.int64)
@@ -293,7 +294,7 @@ def _check_calibration(
     check: Triples | None,
     situations: Situations,
 ) -> dict[str, Any]:
-    """Compare with facts that nothing was learned from, as many for each as if they were the missing ones."""
+    """Compare the probabilities with held-out facts, weighted so that they represent the missing facts."""
     if check is None or len(check) < FEWEST:
         return {}
     graph = search.graph
@@ -326,10 +327,10 @@ def judge_probabilities(
     *,
     least: float = 0.0,
 ) -> dict[str, Any]:
-    """Hold the probabilities of all candidates (n,) against those of the true ones (m,); NaN is left out.
+    """Measure reliability from the probabilities of all candidates (n,) and of the true ones (m,); NaN is skipped.
 
-    `bins` of the predicted probability with n, its mean, and the share observed; `ece`, the mean distance of predicted
-    and observed over bins, of candidates whose probability is at least so high.
+    Return `bins` of the predicted probability, each with its size, mean prediction and observed share, and `ece`, the
+    expected calibration error: the mean distance between the two. Only probabilities of at least `least` count.
 
     >>> judge_probabilities(np.array([0.05, 0.05, 0.75, 0.75]), np.array([0.75]))["ece"]
     0.15

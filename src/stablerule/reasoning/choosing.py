@@ -93,7 +93,7 @@ def choose_aggregation(
     known: what is true, and no rival.
     """
     if only is not None and only != "learned":
-        return Choice.fixed(fixed, "it was asked for")
+        return Choice.fixed(fixed, "set by an option")
     graph, hidden = encoded.graph, valid is None or not len(valid)
     facts = (
         _draw_training_queries(graph, examples or ExampleFacts.all_of(graph), seed)
@@ -103,7 +103,7 @@ def choose_aggregation(
     queries, folds = deal_into_folds(facts, graph, seed)
     n = len(queries.heads)
     if n < FEWEST_TO_CHOOSE:
-        return Choice.fixed(fixed, f"{n} queries are too few, it takes {FEWEST_TO_CHOOSE}")
+        return Choice.fixed(fixed, f"{n} queries are too few to choose, at least {FEWEST_TO_CHOOSE} are needed")
     ways = () if only else FIXED
     search = RuleSearcher(encoded, FIXED[0])
     with progress_bar("choosing an aggregation", 4) as advance:
@@ -123,7 +123,7 @@ def choose_aggregation(
         | ({"ridge": learned.ridge} if r.aggregation.name == "learned" else {})
         for r in results
     )
-    chosen_on = "training facts, each hidden in turn" if hidden else "valid"
+    chosen_on = "training facts, each hidden in turn" if hidden else "the validation facts"
     return Choice(aggregation, tried, n, n, chosen_on)
 
 

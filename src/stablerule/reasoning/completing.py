@@ -1,11 +1,11 @@
-"""New facts over the whole graph: what the rules conclude and nobody has said yet, the best first.
+"""Predict new facts for the whole graph, the best first.
 
-Each fact is given once, as (head, relation, tail), with its score, the best rule behind it and one path by name. The
-work goes relation by relation, and no more is kept in memory than the new facts of one.
+Each fact (head, relation, tail) is predicted once, with its score, the best rule behind it and one path by name.
+Relations are done one by one, and only the new facts of one relation are in memory.
 
-**Who is asked.** The heads of a relation, and the entities of their kind that have no fact of it (see `graph.kinds`).
-Where a relation is one-valued (see `graph.behaviour`), a head that has its value has no other: only those that lack it
-are asked. Where its inverse is, as a capital has one country, only the tails that lack a head are candidates.
+**Which heads are asked.** The heads of the relation, and similar entities without a fact of it (see `graph.kinds`). If
+the relation is one-valued (see `graph.behaviour`), only heads without a value are asked. If its inverse is one-valued,
+as a capital has one country, only tails without a head are candidates.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     from stablerule.graph.triples import Ids
     from stablerule.reasoning.searcher import Searcher
 
-BLOCK = 8192  # queries that are asked before what is not wanted is left out
+BLOCK = 8192  # queries asked before the unwanted answers are dropped
 PROBABLE = ("probability", "error", "curve")
 ORDER = ("score", "relation", "head", "tail")
 
 
 @dataclass(frozen=True)
 class NewFact:
-    """A fact that no file has, and why it may be true.
+    """A predicted fact that is not known yet, with its best rule and a path.
 
-    probability: None where the model is not calibrated for it. rule: the one with the largest share of the score.
-    path: the entities along it from head to tail; for a rule with constants, the two of the fact that it needs.
-    Both are empty where no rule leads to the fact, and for a model without rules.
+    probability: None if the model is not calibrated for it. rule: the one with the largest share of the score.
+    path: the entities along the rule from head to tail; for a rule with constants, the two of the fact that it needs.
+    Both are empty if no rule reaches the fact, and for a model without rules.
     """
 
     head: str
@@ -59,14 +59,14 @@ class NewFact:
     path: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Say it on one line."""
+        """Spell it on one line."""
         number = f"{self.score:.3f}" if self.probability is None else f"{self.probability:.1%}"
         reason = f"  by {self.rule}" if self.rule else ""
         return f"{number}  {self.head} {self.relation} {self.tail}{reason}"
 
 
 class NewFacts(Iterator[NewFact]):
-    """New facts as they are found; `to_frame` takes all that have not been taken yet."""
+    """An iterator over new facts; `to_frame` takes all that are left."""
 
     def __init__(self, facts: Iterator[NewFact]) -> None:
         self._facts = facts
@@ -87,11 +87,11 @@ def complete(
     calibration: Calibration | str | None = None,
     **options: Unpack[WantedOptions],
 ) -> Iterator[NewFact]:
-    """Yield new facts, the best 1,000 of all first; without a limit relation by relation, the best of each first.
+    """Yield new facts, by default the best 1,000; with `top="all"`, relation by relation, the best of each first.
 
-    known: graphs whose facts are not new; those of the graph that is searched never are. relations: by name; None is
-    all. calibration: a text says why there is none. The other arguments are those of `WantedFacts`. Facts stand by
-    probability where the model is calibrated, then by score, then by name.
+    known: graphs whose facts are not new, in addition to the graph that is searched. relations: by name; None is all.
+    calibration: a string is the reason why there is none. The other arguments are those of `WantedFacts`. Facts are
+    sorted by probability if the model is calibrated, then by score, then by name.
 
     >>> from stablerule import Tabular, households
     >>> dataset = households(families=3, seed=0).dataset
@@ -123,9 +123,9 @@ def _find_new_facts(completion: Completion) -> Iterator[NewFact]:
 
 
 class Asked(NamedTuple):
-    """Whom a relation asks, and for what: heads, and the tails that may be answers (E,).
+    """The heads to ask for a relation, and a mask (E,) of the tails that may be answers.
 
-    one_valued: whether heads have one value, and are asked only if they lack it. with_value: those that are skipped.
+    one_valued: whether only heads without a value are asked. with_value: number of heads that are skipped for this.
     """
 
     heads: Ids
@@ -135,10 +135,10 @@ class Asked(NamedTuple):
 
 
 class Completion:
-    """All that is needed to find the new facts of one relation after the other, as frames.
+    """Find the new facts of one relation after the other, as frames.
 
-    Their columns are head, relation, tail, score, with a calibration probability, error and curve (see `Reading`), and
-    with rules rule and path.
+    Columns: head, relation, tail, score; with a calibration also probability, error and curve (see `Reading`); with
+    rules also rule and path.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Completion:
         self._linked = _list_candidate_pairs(self._known) if wanted.unlinked else None
 
     def choose_asked(self, relation: int) -> Asked:
-        """Say which heads a relation asks, and which tails may answer."""
+        """Return the heads to ask for a relation, and the tails that may be answers."""
         wanted, back = self.wanted, self.graph.inverse(relation)
         states, ends = self._situations.states(relation), self._situations.states(back)
         one_value, one_head = self._behaviour.one_valued[[relation, back]] & (not wanted.second_values)
@@ -192,11 +192,11 @@ class Completion:
         return self._frame(relation, found.keep_best(None))
 
     def nothing(self) -> pl.DataFrame:
-        """Return no facts, in the same columns."""
+        """Return an empty frame with the same columns."""
         return self._frame(0, _Found.nothing()).clear()
 
     def _ask(self, relation: int, heads: Ids, admitted: NDArray[np.bool_]) -> _Found:
-        """Ask some heads, and keep what is good enough."""
+        """Return the answers for some heads that reach the minimum score and probability."""
         wanted, asked = self.wanted, np.full(len(heads), relation, np.int32)
         known = (
             self._known if self._linked is None else _drop_linked_candidates(self._linked, heads, relation, self.graph)
@@ -223,7 +223,7 @@ class Completion:
         return likely
 
     def _read(self, relation: int, heads: Ids, tails: Ids, scores: NDArray[np.float64]) -> Reading:
-        """Read the probabilities, if there are any."""
+        """Return the probabilities, all NaN without a calibration."""
         if self.calibration is None:
             nothing = np.full(len(heads), np.nan)
             return Reading(nothing, nothing, np.full(len(heads), -1))
@@ -248,19 +248,19 @@ class Completion:
 
 
 def list_written_facts(frame: pl.DataFrame) -> pl.DataFrame:
-    """Leave out the columns that only serve to add up."""
+    """Drop the columns that are only needed for the expected number of true facts."""
     return frame.drop(PROBABLE[1:], strict=False)
 
 
 def keep_best_new_facts(frame: pl.DataFrame, top: int) -> pl.DataFrame:
-    """Return the best of the new facts of several relations, the best first."""
+    """Return the best new facts of several relations, the best first."""
     keys = [*(["probability"] if "probability" in frame.columns else []), *ORDER]
     down = [key in ("probability", "score") for key in keys]
     return frame.sort(keys, descending=down, nulls_last=True).head(top)
 
 
 class ExpectedTrue(NamedTuple):
-    """How many of some new facts are expected to be true, a 95% interval, and of how many that is known."""
+    """The expected number of true facts, its 95% interval, and the number of facts with a probability."""
 
     mean: float
     low: float
@@ -269,10 +269,10 @@ class ExpectedTrue(NamedTuple):
 
 
 class TrueFacts:
-    """Adds up how many of some new facts are expected to be true, frame by frame.
+    """Add up the expected number of true facts, frame by frame.
 
-    Each fact is true or not, and what the curves say has an error of its own, which all facts of one curve share. That
-    the graph lacks the share of facts that is assumed is taken for granted.
+    The interval covers two errors: each fact is true or not, and each curve has an error that all its facts share. It
+    takes the assumed share of missing facts as given.
 
     >>> counter = TrueFacts()
     >>> counter.add(pl.DataFrame({"probability": [0.5] * 100, "error": [0.05] * 100, "curve": [0] * 100}))
@@ -284,7 +284,7 @@ class TrueFacts:
         self._sums: pl.DataFrame | None = None
 
     def add(self, facts: pl.DataFrame) -> None:
-        """Count some new facts; those without a probability are left out."""
+        """Add some new facts; those without a probability are skipped."""
         if "probability" not in facts.columns:
             return
         p = pl.col("probability")
@@ -298,7 +298,7 @@ class TrueFacts:
 
     @property
     def expected(self) -> ExpectedTrue | None:
-        """The sum so far; None where no fact has a probability."""
+        """The sum so far; None if no fact has a probability."""
         if self._sums is None or not len(self._sums):
             return None
         n, mean = int(self._sums["n"].sum()), float(self._sums["probability"].sum())
@@ -308,7 +308,7 @@ class TrueFacts:
 
 
 class _Found(NamedTuple):
-    """New facts of one relation as columns (n,); an unknown probability is NaN, and a rule of -1 is none."""
+    """New facts of one relation as columns (n,); NaN is no probability, and -1 no rule."""
 
     heads: Ids
     tails: Ids
@@ -332,7 +332,7 @@ class _Found(NamedTuple):
         return _Found(*columns)
 
     def keep_best(self, most: int | None) -> _Found:
-        """Put in order, the best first; ids stand in the order of names."""
+        """Sort, the best first, and keep `most`; ids are in the order of names."""
         by_probability = -np.nan_to_num(self.probabilities, nan=-1)
         return self.take(np.lexsort((self.tails, self.heads, -self.scores, by_probability))[:most])
 
@@ -345,7 +345,7 @@ def name_new_facts(frame: pl.DataFrame) -> Iterator[NewFact]:
 
 
 def _list_candidate_pairs(graph: Graph) -> Graph:
-    """Return a graph with one relation, which links what any fact of the other links, in both directions."""
+    """Return a graph with one relation, which links every pair that any fact of the given graph links, both ways."""
     heads, tails = (
         np.concatenate([graph.fact_heads, graph.fact_tails]),
         np.concatenate([graph.fact_tails, graph.fact_heads]),
@@ -355,7 +355,7 @@ def _list_candidate_pairs(graph: Graph) -> Graph:
 
 
 def _drop_linked_candidates(linked: Graph, heads: Ids, relation: int, graph: Graph) -> Graph:
-    """Return facts of a relation from some heads to all that is linked to them."""
+    """Return facts of a relation from some heads to every entity linked to them."""
     inside = np.isin(linked.fact_heads, heads)
     rows = np.stack([linked.fact_heads, np.full_like(linked.fact_heads, relation), linked.fact_tails], axis=1)
     return Graph.build(Triples(rows[inside]), graph.vocabulary)
@@ -371,7 +371,7 @@ def _number_wanted_relations(names: Iterable[str] | None, graph: Graph) -> list[
         found = graph.vocabulary.relation_id(name)
         if found >= graph.n_relations:
             plain = name.removeprefix(INVERSE)
-            raise OptionError(f"{name!r} is an inverse: its facts are those of {plain!r}. Ask for {plain!r}.")
+            raise OptionError(f"{name!r} is an inverse relation, with the same facts as {plain!r}. Pass {plain!r}.")
         ids.add(found)
     return sorted(ids)
 
@@ -381,11 +381,11 @@ def _check_wanted_bounds(
 ) -> None:
     if wanted.min_probability is not None and not isinstance(calibration, Calibration):
         raise OptionError(
-            f"Argument 'min_probability' needs a calibration, and there is none: {calibration or 'none was passed'}. "
-            "Leave it out, or use argument 'threshold', the least score."
+            f"Argument 'min_probability' needs a calibration: {calibration or 'none was passed'}. "
+            "Leave it out, or use argument 'threshold', the minimum score."
         )
     most = search.largest_score(relations)
     if wanted.threshold is not None and wanted.threshold > most:
         raise OptionError(
-            f"Argument 'threshold' must be at most {most:g}, as the scores of this model, got {wanted.threshold}."
+            f"Argument 'threshold' must be at most {most:g}, the largest score of this model, got {wanted.threshold}."
         )

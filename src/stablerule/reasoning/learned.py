@@ -1,4 +1,4 @@
-"""What `fit` is given and what it leaves behind, as values."""
+"""The input and the result of `fit`, as immutable values."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ SPELLED = 3  # aggregations and relations that a summary names
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a learner learns from, and how long it may take.
+    """What a learner learns from, and its time budget.
 
-    dataset: whose facts of train are the graph. Those of test are known to be true, and nothing learns from them.
-    examples: the facts of the graph that may serve as examples; `some_serve` says whether the caller limited them.
+    dataset: its training facts are the graph. Its test facts are known to be true, and nothing is learned from them.
+    examples: the facts of the graph that may be used as targets; `some_serve` is whether the caller limited them.
     """
 
     dataset: Dataset
@@ -44,7 +44,7 @@ class Lesson:
     def prepare(
         cls, given: Graph | Dataset, valid: Triples | None, examples: Triples | None, minutes: float | None
     ) -> Lesson:
-        """Check the arguments of `fit`. The budget begins to run."""
+        """Check the arguments of `fit`, and start the time budget."""
         if isinstance(given, Dataset) and valid is not None:
             raise InputError("Argument 'valid' is part of the dataset. Pass fit(dataset), or fit(graph, valid).")
         data = given if isinstance(given, Dataset) else Dataset.of_graph(check_asked_graph(given), valid)
@@ -61,31 +61,31 @@ class Lesson:
 
     @property
     def valid(self) -> Triples | None:
-        """Facts that are not in the graph, to choose by; None without any."""
+        """Facts outside the graph for model selection; None if there are none."""
         return self.dataset.valid if len(self.dataset.valid) else None
 
     @cached_property
     def known_while_learning(self) -> Graph:
-        """What is known to be true while something is chosen: the facts of the graph and those of valid."""
+        """The known facts during model selection: those of the graph and the validation facts."""
         valid, graph = self.valid, self.graph
         return graph if valid is None else Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
 
 
 class Size(NamedTuple):
-    """The longest body, and how many of the best chains are kept for each relation and inverse."""
+    """The longest body, and the number of chain rules kept for each relation and inverse."""
 
     max_length: int
     per_relation: int
 
     def __str__(self) -> str:
-        return f"{self.per_relation:,} chains a relation up to length {self.max_length}"
+        return f"{self.per_relation:,} chains for each relation, up to length {self.max_length}"
 
 
 @dataclass(frozen=True)
 class SizeChoice:
-    """How long rules may be and how many chains are kept, and the MRR on validation facts of each size that was tried.
+    """The chosen length and number of rules, with the validation MRR of each size tried.
 
-    gain, error: of the mean reciprocal rank against the usual size, with the standard error of that.
+    gain, error: the difference in MRR to the usual size, and its standard error.
     """
 
     max_length: int
@@ -97,7 +97,7 @@ class SizeChoice:
 
     @classmethod
     def of(cls, chosen: Size, usual: Size, found: Mapping[Size, NDArray[np.float64]]) -> Self:
-        """Sum up reciprocal ranks (n,) by size."""
+        """Summarise the reciprocal ranks (n,) of each size."""
         gains = {size: ranks - found[usual] for size, ranks in found.items()}
         tried = tuple(
             {
@@ -112,34 +112,34 @@ class SizeChoice:
         return cls(*chosen, *usual, len(found[usual]), tried)
 
     def lines(self) -> list[str]:
-        """Say in words what was chosen, and what it is worth.
+        """Spell the chosen size, with the gains in MRR of those tried.
 
         >>> import numpy as np
         >>> found = {Size(3, 200): np.array([0.25, 0.5]), Size(4, 200): np.array([0.5, 0.75])}
         >>> print(*SizeChoice.of(Size(4, 200), Size(3, 200), found).lines(), sep="\\n")
-        200 chains a relation up to length 4, chosen on 2 validation queries (MRR: up to length 4 +0.250 +- 0.000).
+        200 chains for each relation, up to length 4 (best on 2 validation queries; MRR: length 4 +0.250 +- 0.000).
         """
         parts = []
         for one in self.tried:
             length, number = int(one["max_length"]), int(one["rules_per_relation"])
-            what = f"up to length {length}" if length != self.usual_length else f"{number:,} a relation"
+            what = f"length {length}" if length != self.usual_length else f"{number:,} for each relation"
             if (length, number) != (self.usual_length, self.usual_number):
                 parts.append(f"{what} {one['gain']:+.3f} +- {2 * one['error']:.3f}")
         chosen = Size(self.max_length, self.rules_per_relation)
-        return [f"{chosen}, chosen on {self.queries:,} validation queries (MRR: {', '.join(parts)})."]
+        return [f"{chosen} (best on {self.queries:,} validation queries; MRR: {', '.join(parts)})."]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The aggregation that was chosen, and what was tried: name, by, top and MRR of each on the judged queries.
+    """The chosen aggregation, and those tried: name, by, top and MRR of each, also by fold.
 
-    The MRR of each fold stands beside it. A query is judged by weights of `learned` that were fitted without its fold.
+    Each query is ranked with weights of `learned` that were fitted without its fold.
 
     >>> tried = ({"name": "learned", "mrr": 0.41, "folds": [0.4, 0.42]}, {"name": "noisy_or", "top": 5, "mrr": 0.4})
-    >>> lines = Choice(Aggregation("count", relations={"r": "binary"}), tried, 200, 200, "valid").lines()
+    >>> lines = Choice(Aggregation("count", relations={"r": "binary"}), tried, 200, 200, "validation facts").lines()
     >>> print(*lines, sep="\\n")
-    Answers are weighed by count, chosen on valid in 2 folds of 200 queries (MRR: learned 0.410, noisy_or of 5 0.400).
-    1 relation has an aggregation of its own: r (binary).
+    Aggregation: count (best on validation facts, 200 queries in 2 folds; MRR: learned 0.410, noisy_or top 5 0.400).
+    1 relation has its own aggregation: r (binary).
     """
 
     aggregation: Aggregation
@@ -150,23 +150,31 @@ class Choice:
 
     @classmethod
     def fixed(cls, aggregation: Aggregation, why: str) -> Choice:
-        """Return what is no choice: nothing was tried."""
+        """Return an aggregation that was set without trying others."""
         return cls(aggregation, (), 0, 0, f"nothing: {why}")
 
-    def lines(self) -> list[str]:
-        """Say in words what was chosen, and how the best that were tried compare."""
-        said = f"Answers are weighed by {self.aggregation.name}, chosen on {self.chosen_on}"
+    def describe(self) -> str:
+        """Name the aggregation, and how it was chosen, or why nothing was tried.
+
+        >>> Choice.fixed(Aggregation("max_plus"), "set by an option").describe()
+        'max_plus (set by an option)'
+        """
+        how = self.chosen_on.removeprefix("nothing: ")
         if self.tried:
             folds = len(self.tried[0].get("folds", ()))
-            best = sorted(self.tried, key=lambda way: -float(way["mrr"]))[:SPELLED]
-            among = ", ".join(f"{_spell_tried_aggregation(way)} {way['mrr']:.3f}" for way in best)
-            said += f" in {folds} folds of {self.judged:,} queries" * bool(folds) + f" (MRR: {among})"
-        lines, own = [f"{said}."], self.aggregation.relations
+            best = sorted(self.tried, key=lambda one: -float(one["mrr"]))[:SPELLED]
+            among = ", ".join(f"{_spell_tried_aggregation(one)} {one['mrr']:.3f}" for one in best)
+            how = f"best on {how}{f', {self.judged:,} queries in {folds} folds' * bool(folds)}; MRR: {among}"
+        return f"{self.aggregation.name} ({how})"
+
+    def lines(self) -> list[str]:
+        """Spell the chosen aggregation, and those of relations with their own."""
+        lines, own = [f"Aggregation: {self.describe()}."], self.aggregation.relations
         if own:
             which = ", ".join(f"{relation} ({name})" for relation, name in sorted(own.items())[:SPELLED])
             others = f" and {len(own) - SPELLED} more" * (len(own) > SPELLED)
-            have = "relation has an aggregation of its" if len(own) == 1 else "relations have an aggregation of their"
-            lines.append(f"{len(own)} {have} own: {which}{others}.")
+            have = "relation has its" if len(own) == 1 else "relations have their"
+            lines.append(f"{len(own)} {have} own aggregation: {which}{others}.")
         return lines
 
     def to_json(self) -> dict[str, Any]:
@@ -179,14 +187,14 @@ class Choice:
         }
 
 
-def _spell_tried_aggregation(way: Mapping[str, Any]) -> str:
-    of = f" of {way['top']}" if way.get("top") else ""
-    return f"{way['name']}{of}{' by score' * (way.get('by') == 'score')}"
+def _spell_tried_aggregation(one: Mapping[str, Any]) -> str:
+    top = f" top {one['top']}" if one.get("top") else ""
+    return f"{one['name']}{top}{' by score' * (one.get('by') == 'score')}"
 
 
 @dataclass
 class Course:
-    """How training went: rows of numbers for steps, checks, epochs or rounds, as far as the learner has them.
+    """The course of training: rows of numbers for steps, checks, epochs or rounds, whichever the learner has.
 
     ended_by: "itself", "epochs", "patience", "minutes" or "interrupt".
     """
@@ -203,14 +211,14 @@ class Course:
 
 @dataclass(frozen=True)
 class Learned:
-    """What was learned, and how it went.
+    """The result of `fit`, and how training went.
 
-    rules: None for a method that learns none. choice: how the rules that fire become one score, and what was tried.
-    calibration: from scores to probabilities; a text says why there is none. samples, bodies: how many were counted.
-    examples: how many facts served, where the caller limited them. held_out: how many chose and calibrated before the
-    rules were measured again on all facts. network: tensors to save beside the rules. sizes: how many rules, and how
-    long, where that was chosen. cut_short: the time budget ended before everything was done. notes: remarks for the
-    user. ready: the model on the graph that it learned from, where learning made that anyway.
+    rules: None for a method without rules. choice: the aggregation, and those tried.
+    calibration: from scores to probabilities; a string is the reason why there is none. samples, bodies: how many were
+    counted. examples: number of facts used as targets, if the caller limited them. held_out: number of facts that chose
+    and calibrated before the rules were measured again on all facts. network: tensors to save beside the rules. sizes:
+    the chosen length and number of rules, and those tried. cut_short: whether the time budget ended training early.
+    notes: remarks for the user. ready: the model prepared for its own graph, if training needed that anyway.
     """
 
     rules: RuleSet | None = None
@@ -229,22 +237,22 @@ class Learned:
 
     @property
     def aggregation(self) -> Aggregation | None:
-        """How the rules that fire become one score; None where rules do not score."""
+        """The aggregation of the rules that fire; None for a method without rules."""
         return None if self.choice is None else self.choice.aggregation
 
     @property
     def ended_by(self) -> str:
-        """What ended learning: "itself", "epochs", "patience", "minutes" or "interrupt"."""
+        """What ended training: "itself", "epochs", "patience", "minutes" or "interrupt"."""
         ended = "itself" if self.course is None else self.course.ended_by
         return "minutes" if ended == "itself" and self.cut_short else ended
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended learning."""
+        """Whether Ctrl-C ended training."""
         return self.ended_by == "interrupt"
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values that `LearnedRecord` reads back; rules and network have files of their own."""
+        """Return plain values that `LearnedRecord` reads back; rules and network are saved in other files."""
         found: dict[str, Any] = {
             "samples": self.samples,
             "bodies": self.bodies,
@@ -268,18 +276,18 @@ class Learned:
 
     def with_aggregation(self, aggregation: Aggregation) -> Self:
         """Return the same with another aggregation."""
-        choice = Choice.fixed(aggregation, "somebody set it") if self.choice is None else self.choice
+        choice = Choice.fixed(aggregation, "set by with_aggregation") if self.choice is None else self.choice
         return replace(self, choice=replace(choice, aggregation=aggregation))
 
 
 @dataclass(frozen=True)
 class ChoiceRecord:
-    """What `Choice.to_json` gives; nothing at all is what a method saved that chose nothing."""
+    """The fields of `Choice.to_json`; the defaults are for a method that chose nothing."""
 
     tried: list[dict[str, Any]] = field(default_factory=list)
     judged_queries: int = 0
     fitted_queries: int = 0
-    chosen_on: str = "nothing: the method has one way"
+    chosen_on: str = "nothing: the only one of the method"
 
 
 @dataclass(frozen=True)
@@ -291,7 +299,7 @@ class NoCalibration:
 
 @dataclass(frozen=True)
 class LearnedRecord:
-    """What `Learned.to_json` gives: the declared types are what a file must hold."""
+    """The fields of `Learned.to_json`, with the types that a file must have."""
 
     samples: int | None = None
     bodies: int | None = None
@@ -306,7 +314,7 @@ class LearnedRecord:
     calibration: Calibration | NoCalibration | None = None
 
     def make_learned(self, rules: RuleSet | None) -> Learned:
-        """Return what was saved, with the rules that belong to it."""
+        """Return the saved `Learned`, with its rules."""
         choice, chosen = None, self.choice
         if self.aggregation is not None:
             how = self.aggregation.aggregation

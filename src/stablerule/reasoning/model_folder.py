@@ -1,8 +1,7 @@
-"""A model on disk: rules as Parquet, options as JSON, tensors as safetensors, names as Arrow, the graph as .npy.
+"""Save and load a model: rules as Parquet, options as JSON, tensors as safetensors, names as Arrow, the graph as .npy.
 
-`model.json` is the index: what the model is, and a checksum of every other file. Nothing in the folder is a path that
-is opened, and nothing is a pickle. Each JSON file is read by the declared types of a dataclass
-(see `io.checked_folder`).
+`model.json` is the index: it describes the model and has a checksum of every other file. No path in the folder is ever
+opened, and no file is a pickle. JSON files are checked against the types of a dataclass (see `io.checked_folder`).
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ if TYPE_CHECKING:
 
 FORMAT = 3
 ABOUT, LEARNED, RULES, NETWORK = "model.json", "learned.json", "rules.parquet", "network.safetensors"
-HELD_OUT = ("valid", "test")  # the splits that are not in the graph; rows of ids in NAME.npy
+HELD_OUT = ("valid", "test")  # the splits outside the graph; rows of ids in NAME.npy
 PACKAGES = ("stablerule", "numpy", "numba", "polars", "torch")
-CURE = "Learn it again."
+CURE = "Train the model again."
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The options of `read_dataset` that a model remembers, so that another file is read as its own was."""
+    """The options of `read_dataset` saved with a model, so that other files are read in the same way."""
 
     columns: list[str | int] | dict[str, str | int] | None = None
     header: bool | None = None
@@ -71,10 +70,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class DataMark:
-    """Which graph a model learned from.
+    """The graph that a model was trained on.
 
-    `source` is what the user called it, a name of the catalog or a path: text for people, which nothing opens.
-    `reading` is how it was read, as the options of `read_dataset`.
+    source: the catalog name or path that the user gave; for people only, never opened.
+    reading: the options of `read_dataset` that it was read with.
     """
 
     name: str
@@ -88,7 +87,7 @@ class DataMark:
 
 @dataclass(frozen=True)
 class KeptData:
-    """What stands in the folder beside the graph: facts of valid and test, and the prefixes of RDF names."""
+    """The data in the folder besides the graph: numbers of validation and test facts, and prefixes of RDF names."""
 
     valid: int
     test: int
@@ -97,9 +96,9 @@ class KeptData:
 
 @dataclass(frozen=True)
 class About:
-    """What `model.json` says. rules: how many; kept: None where the graph was left out.
+    """The content of `model.json`. rules: how many; kept: None if the model was saved without its graph.
 
-    Formats 1 and 2 had neither a graph nor checksums, and named the source of the data to open it again.
+    Formats 1 and 2 had neither a graph nor checksums, and opened the data from its source again.
     """
 
     format: int
@@ -114,9 +113,9 @@ class About:
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What stands in a model's folder; `files` leads to what is only read when it is needed.
+    """The content of a model's folder; `files` reads the rest when it is needed.
 
-    dataset: the graph that the model answers on and the other facts that are known; None where it was left out.
+    dataset: the graph that the model answers from, and the other known facts; None if saved without.
     """
 
     method: str
@@ -129,7 +128,7 @@ class SavedModel:
     files: CheckedFolder | None = None
 
     def write(self, folder: Path, *, overwrite: bool = False, tensors: Mapping[str, Any] | None = None) -> None:
-        """Write the folder, whole or not at all."""
+        """Write the folder, completely or not at all."""
         with write_folder_beside(folder, overwrite=overwrite) as temporary:
             self._write_files(temporary, tensors)
             of_graph = GRAPH_FILES - {INDEX} if self.dataset is not None else set()  # the index has their checksums
@@ -160,19 +159,19 @@ class SavedModel:
             write_tensors(tensors, folder / NETWORK)
 
     def read_tensors(self) -> dict[str, NDArray[Any]] | None:
-        """Return the tensors that stand in the folder, None where there are none."""
+        """Return the tensors in the folder, None if there are none."""
         if self.files is None or not os.path.lexists(self.files.path / NETWORK):
             return None
         return read_tensors(self.files, NETWORK)
 
     def check_tensors(self, tensors: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Refuse tensors of the folder that a network does not have, by name or by shape."""
+        """Raise an error if the folder's tensors do not fit a network, by name or by shape."""
         if self.files is not None:
             check_tensors(tensors, shapes, self.files, NETWORK)
 
 
 def read_model_folder(folder: Path) -> SavedModel:
-    """Read a model's folder; one that is truncated, foreign or from the future is an error that says so."""
+    """Read a model's folder; a damaged one, another kind of folder or a newer format is an error."""
     restore_folder(folder)
     files = CheckedFolder(folder, CURE)
     if not (folder / ABOUT).exists():
@@ -188,7 +187,7 @@ def read_model_folder(folder: Path) -> SavedModel:
     sizes = len(words.entities), len(words.relations)
     if sizes != (about.data.entities, about.data.relations):
         raise files.make_damage_error(
-            ABOUT, f"field 'data' is about other names: there are {sizes[0]:,} and {sizes[1]:,}"
+            ABOUT, f"field 'data' does not match the {sizes[0]:,} entities and {sizes[1]:,} relations"
         )
     return SavedModel(about.method, about.options, about.data, words, learned, about.versions, dataset, files)
 
@@ -232,11 +231,11 @@ def _read_rules_of_model(files: CheckedFolder, count: int) -> RuleSet:
 
 
 def _read_dataset_of_model(files: CheckedFolder, about: About) -> Dataset:
-    """Read the graph, mapped into memory, and the facts of valid and test."""
+    """Read the graph, memory-mapped, and the validation and test facts."""
     assert about.kept is not None  # noqa: S101  # the caller looked
     graph = read_graph(files)
     if (graph.sha256, graph.n_facts) != (about.data.sha256, about.data.facts):
-        raise files.make_damage_error(INDEX, "it is not the graph that the model learned from")
+        raise files.make_damage_error(INDEX, "it is not the graph that the model was trained on")
     sizes = {"valid": about.kept.valid, "test": about.kept.test}
     held_out = {name: _read_facts_of_model(files, name, graph, sizes[name]) for name in HELD_OUT}
     return Dataset.of_graph(graph, **held_out, prefixes=about.kept.prefixes, source=about.data.source)
@@ -249,7 +248,7 @@ def _read_facts_of_model(files: CheckedFolder, name: str, graph: Graph, count: i
     rows = files.map_array(file, np.int32, (count, 3))
     bounds = np.array([graph.n_entities, graph.n_relations, graph.n_entities])
     if ((rows < 0) | (rows >= bounds)).any():
-        raise files.make_damage_error(file, "it holds ids that the graph does not have")
+        raise files.make_damage_error(file, "it has ids that are not in the graph")
     return Triples(rows)
 
 
@@ -258,7 +257,7 @@ def _describe_kept_data(dataset: Dataset) -> KeptData:
 
 
 def _convert_first_format(saved: dict[str, Any]) -> dict[str, Any]:
-    """Turn what format 1 had into what is read now: there, the course of training lay open among the rest."""
+    """Convert format 1, where the fields of the course were not grouped, to the current format."""
     course = {f.name: saved[f.name] for f in fields(Course) if f.name in saved}
     if isinstance(saved.get("losses"), list):
         course["steps"] = [{"loss": loss} for loss in saved["losses"]]
@@ -270,14 +269,14 @@ def _convert_first_format(saved: dict[str, Any]) -> dict[str, Any]:
 def _describe_missing_model(place: Path) -> str:
     if place.is_file():
         if (place.parent / ABOUT).is_file():
-            return f"a file of a model, which is a folder. Pass that: {place.parent}"
-        return "a file, and a model is a folder. Pass that, as stablerule learn DATA -o FOLDER made it."
-    what = f"not the folder of a model: there is no {ABOUT} in it" if place.exists() else "no such folder"
-    return f"{what}. Make one with: stablerule learn DATA -o {'MODEL' if place.exists() else shlex.quote(str(place))}"
+            return f"a file inside a model. Pass its folder: {place.parent}"
+        return "a file, but a model is a folder. Pass the one that stablerule learn -o made."
+    what = f"not a model: the folder has no {ABOUT}" if place.exists() else "no such folder"
+    return f"{what}. Train one with: stablerule learn DATA -o {'MODEL' if place.exists() else shlex.quote(str(place))}"
 
 
 def list_installed_versions() -> dict[str, str]:
-    """Versions of what a result depends on."""
+    """Return the versions of Python and of the packages that a result depends on."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:

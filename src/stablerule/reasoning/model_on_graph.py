@@ -1,4 +1,4 @@
-"""A model and the dataset that it is asked about: answers with the split that knows them, reasons, new facts."""
+"""A model and the dataset that it answers from: answers with the split that has them, reasons, new facts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankedAnswer:
-    """An answer in its place, and the split that has the fact if any has it."""
+    """An answer with its rank, and the split that has the fact, if one has it."""
 
     rank: int
     answer: Answer
     split: str | None
 
     def to_json(self, *, explain: bool) -> dict[str, Any]:
-        """Return plain values; a model that also scores by itself may give an answer that no rule leads to."""
+        """Return plain values; a model that also scores without rules may give an answer without an explanation."""
         row = {"rank": self.rank, "entity": self.answer.entity, "score": self.answer.score}
         row |= {"probability": self.answer.probability}
         row |= {"known": self.split is not None, "split": self.split}
@@ -63,12 +63,12 @@ class ModelOnGraph:
 
     @property
     def searcher(self) -> Searcher:
-        """What answers, ready for the graph."""
+        """The model, prepared for the graph."""
         return self.model.searcher(self.graph)
 
     @property
     def search(self) -> RuleSearcher:
-        """The model's rules, ready for the graph; an error for a model that has none."""
+        """The model's rules, prepared for the graph; an error for a model without rules."""
         return self.model.rule_searcher(self.graph)
 
     @property
@@ -77,7 +77,7 @@ class ModelOnGraph:
         return self.dataset.known
 
     def split_with(self, head: int, relation: int, tail: int) -> str | None:
-        """Name the split that has a fact, if any has it."""
+        """Return the name of the split that has a fact, None if no split has it."""
         if tail in self.graph.tails(head, relation):
             return "train"
         n = self.graph.n_relations
@@ -97,7 +97,7 @@ class ModelOnGraph:
         candidates: Literal["all", "range"] | Iterable[str] = "all",
         most_reasons: int | None = 0,
     ) -> list[RankedAnswer]:
-        """Return the k best answers to one query, each with its split; most_reasons: of each, None is all."""
+        """Return the k best answers to one query, each with its split; most_reasons: for each answer, None is all."""
         words = self.graph.vocabulary
         about = words.entity_id(head), words.relation_id(relation)
         found = self.model.answer(
@@ -116,7 +116,7 @@ class ModelOnGraph:
         ]
 
     def _add_probabilities(self, about: tuple[int, int], answers: list[Answer]) -> list[Answer]:
-        """Read them again: here the facts of all splits are known, so that a head may be known to have its value."""
+        """Calibrate again with the facts of all splits, which may have the head's value of a one-valued relation."""
         calibration, words = self.model.calibration_for(self.graph), self.graph.vocabulary
         if isinstance(calibration, str):
             return answers
@@ -131,11 +131,11 @@ class ModelOnGraph:
         return self.model.explain(triple, graph=self.graph)
 
     def why_not(self, triple: Fact) -> WhyNot:
-        """Say where a triple stands among the answers, and why not further up; facts of all splits are known."""
+        """Explain the rank of a triple among the answers; the facts of all splits count as known."""
         return explain_why_not(self.search, *encode_triples([triple], self.graph.vocabulary), known=self.known)
 
     def completion(self, wanted: WantedFacts, relations: Iterable[str] | None = None) -> Completion:
-        """Make ready what finds new facts, relation by relation."""
+        """Prepare the search for new facts, relation by relation."""
         return Completion(
             self.searcher,
             wanted,

@@ -1,4 +1,4 @@
-"""The options of a learner: by name, in groups, and held against their declared types before any work."""
+"""The options of a learner: by name, in groups, and checked against their declared types before training."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ class HasOptions:
 
     @classmethod
     def list_option_names(cls) -> list[str]:
-        """The options of the learner; those of a group by dotted names."""
+        """Return the names of the options; options in a group have dotted names."""
         return list(list_options(cls))
 
     @property
     def options(self) -> dict[str, Any]:
-        """The arguments that this learner was made with; those of a group by dotted names, such as `training.size`."""
+        """The options of this learner; those in a group have dotted names, such as `training.size`."""
         return flatten_options({name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
 
     @classmethod
     def with_options(cls, options: Mapping[str, Any]) -> Self:
-        """Make a learner from options by name, dotted or not; an unknown one is an error that says the closest."""
+        """Make a learner from options by name, dotted or not; the error for an unknown one lists the closest."""
         return cls(**group_options(cls, options))
 
     def check_options(self) -> None:
-        """Look at the options before any work, as `fit` does: a value that makes no sense is an error."""
+        """Check the options, as `fit` does first: an invalid value is an error."""
         check_option_types(type(self), {name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
         self._check_options()
 
     def _check_options(self) -> None:
-        """Look at the values; their types have been looked at."""
+        """Check the values of the options; their types are already checked."""
         self._check_at_least(0, "seed")
 
     def _check_at_least(self, least: float, *names: str) -> None:
@@ -56,7 +56,7 @@ class HasOptions:
 
 
 def check_option_types(owner: type, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the options in their declared types (a whole 1e6 becomes 1000000); what does not fit is an error.
+    """Return the options in their declared types (1e6 becomes 1000000); a value of another type is an error.
 
     >>> class Learner:
     ...     def __init__(self, *, steps: int | None = None, decay: bool = True) -> None: ...
@@ -72,7 +72,7 @@ def check_option_types(owner: type, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_options(owner: type) -> dict[str, Any]:
-    """Return the defaults of all options of a learner by name; those of a group have dotted names.
+    """Return the defaults of all options of a learner by name; options in a group have dotted names.
 
     >>> from stablerule import StableRule
     >>> list_options(StableRule)["training.size"]
@@ -93,9 +93,9 @@ def flatten_options(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def group_options(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a learner for options by name; what is not given stays at its default.
+    """Return the arguments of a learner from options by name; options not given keep their default.
 
-    A group may be given whole, as a value or as a mapping, or field by field, by dotted names.
+    A group may be given as a value, as a mapping, or field by field with dotted names.
 
     >>> from stablerule import StableRule
     >>> StableRule(**group_options(StableRule, {"max_length": 2, "decorrelation.moment_order": 1}))
@@ -119,13 +119,15 @@ def group_options(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
     for group, some in parts.items():
         begun = arguments.get(group, groups[group])
         if begun is None:
-            raise OptionError(f"Option {group!r} is None, so {group}.{next(iter(some))} has no meaning: leave one out.")
+            raise OptionError(
+                f"Option {group!r} is None, so {group}.{next(iter(some))} can't be set. Leave one of them out."
+            )
         arguments[group] = _change_option_group(owner, group, begun, some)
     return arguments
 
 
 def join_options(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Join options by name, the later ones first; a group that becomes None loses its fields.
+    """Join options by name; later ones take precedence, and a group that becomes None loses its fields.
 
     >>> join_options({"decorrelation.moment_order": 1, "seed": 0}, {"decorrelation": None})
     {'seed': 0, 'decorrelation': None}
@@ -140,7 +142,7 @@ def join_options(*parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rename_options(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Bring options that an earlier version saved under today's names.
+    """Rename the options of a model saved by an earlier version.
 
     >>> rename_options({"decorrelate": False, "minutes": 3}, {"decorrelate": "decorrelation"})
     {'decorrelation': None}
@@ -157,9 +159,9 @@ def rename_options(options: Mapping[str, Any], names: Mapping[str, str]) -> dict
 
 
 def _list_options_near(name: str, known: list[str], groups: Iterable[str]) -> str:
-    """Say which options an unknown name may mean, or which there are, in its group or at all."""
+    """Spell the options closest to an unknown name, or else all options of its group or of the learner."""
     group, _, field = name.rpartition(".")
-    same = [full for full in known if full.endswith(f".{name}")]  # somebody left the group out
+    same = [full for full in known if full.endswith(f".{name}")]  # given without its group
     if same:
         return f" Closest: {same[0]!r}."
     own = [full for full in known if full.startswith(f"{group}.")]
@@ -173,7 +175,7 @@ def _list_options_near(name: str, known: list[str], groups: Iterable[str]) -> st
 
 
 def _change_option_group(owner: type, group: str, begun: Any, some: Mapping[str, Any]) -> Any:
-    """Return a group with other values, their types checked."""
+    """Return a group with some values replaced, their types checked."""
     hints = get_type_hints(type(begun))
     for name in some:
         if name not in hints:
@@ -181,7 +183,7 @@ def _change_option_group(owner: type, group: str, begun: Any, some: Mapping[str,
     values = {name: _convert_option_value(owner, f"{group}.{name}", value, hints[name]) for name, value in some.items()}
     try:
         return replace(begun, **values)
-    except OptionError as error:  # a group names its fields alone
+    except OptionError as error:  # the group's own check names a field without its group
         raise OptionError(str(error).replace("Argument '", f"Argument '{group}.", 1)) from error
 
 
@@ -205,7 +207,7 @@ def _accepts_option_type(kind: Any, value: Any) -> bool:
 
 
 def _check_group_types(group: Any) -> bool:
-    """Tell whether the fields of a group have the types that they declare; a wrong one is an error of its own."""
+    """Return True if all fields of a group have their declared types; a wrong one is an error."""
     hints = get_type_hints(type(group))
     for f in fields(group):
         _convert_option_value(type(group), f.name, getattr(group, f.name), hints[f.name])
@@ -223,4 +225,4 @@ def _spell_option_type(kind: Any) -> str:
         return "a dict of values by name"
     if is_dataclass(kind):
         return f"a {getattr(kind, '__name__', kind)}"
-    return {bool: "True or False", int: "a whole number", float: "a number", str: "a word", NoneType: "None"}[kind]
+    return {bool: "True or False", int: "a whole number", float: "a number", str: "a string", NoneType: "None"}[kind]

@@ -1,4 +1,4 @@
-"""Questions by name, and what limits their answers, made ready for a graph."""
+"""Turn queries, known facts and candidate limits given by name into ids of a graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Limits: TypeAlias = "Callable[[int], NDArray[np.bool_]] | None"
 
 
 def divide_queries_into_blocks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield lists of at most `size` items, without reading further ahead.
+    """Yield lists of at most `size` items, reading no further than needed.
 
     >>> list(divide_queries_into_blocks("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]
@@ -35,7 +35,7 @@ def divide_queries_into_blocks(items: Iterable[T], size: int) -> Iterator[list[T
 
 
 def encode_queries(queries: Iterable[tuple[str, str]], words: Vocabulary) -> tuple[Ids, Ids]:
-    """Turn (head, relation) into ids (n,); an unknown name is an error that says the closest."""
+    """Turn (head, relation) into ids (n,); the error for an unknown name lists the closest names."""
     heads, relations = [], []
     for query in queries:
         if not isinstance(query, (tuple, list)) or len(query) != 2:
@@ -46,14 +46,14 @@ def encode_queries(queries: Iterable[tuple[str, str]], words: Vocabulary) -> tup
 
 
 def encode_triples(triples: Iterable[Iterable[str]], words: Vocabulary) -> tuple[Ids, Ids, Ids]:
-    """Turn (head, relation, tail) into ids (n,); an unknown name is an error that says the closest."""
+    """Turn (head, relation, tail) into ids (n,); the error for an unknown name lists the closest names."""
     asked = [_check_asked_triple(triple) for triple in triples]
     heads, relations = encode_queries([(head, relation) for head, relation, _ in asked], words)
     return heads, relations, np.array([words.entity_id(tail) for *_, tail in asked], np.int32)
 
 
 def join_triple(head: str | tuple[str, str, str], relation: str | None, tail: str | None) -> tuple[str, str, str]:
-    """Return a triple that was given as a tuple or name by name.
+    """Return a triple given as a tuple or as three names.
 
     >>> join_triple("Paris", "capital_of", "France")
     ('Paris', 'capital_of', 'France')
@@ -73,20 +73,20 @@ def _check_asked_triple(triple: Iterable[str]) -> tuple[str, str, str]:
 
 
 def check_at_least_one(argument: str, given: object) -> None:
-    """Refuse what is no whole number of at least 1."""
+    """Raise an error unless the argument is a whole number of at least 1."""
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise OptionError(f"Argument {argument!r} must be a whole number of at least 1, got {given!r}.")
 
 
 def check_queries_listed(given: Iterable[T], argument: str, what: str) -> Iterable[T]:
-    """Return what can be iterated; something else is an error that says what was expected."""
+    """Return an iterable argument; anything else is an error."""
     if not isinstance(given, Iterable):
         raise InputError(f"Argument {argument!r} must be a list of {what}, got {given!r}.")
     return given
 
 
 def check_asked_graph(given: Graph, argument: str = "graph") -> Graph:
-    """Return a graph; a dataset, which has one, is an error that says so, and so is all else."""
+    """Return a graph; anything else is an error, which for a dataset suggests its graph."""
     if isinstance(given, Graph):
         return given
     cure = " Pass dataset.graph, the graph of its training facts." if isinstance(given, Dataset) else ""
@@ -94,7 +94,7 @@ def check_asked_graph(given: Graph, argument: str = "graph") -> Graph:
 
 
 def list_known_graphs(known: Graph | Iterable[Graph] | None) -> list[Graph]:
-    """Return the graphs of known facts, of which there may be one, several or none."""
+    """Return the graphs of known facts as a list; one graph, several or None may be given."""
     if known is None or isinstance(known, Graph):
         return [] if known is None else [known]
     if isinstance(known, Dataset):
@@ -117,7 +117,7 @@ def _spell_given_queries(given: object) -> str:
 
 
 def join_known_graphs(known: Graph | Iterable[Graph] | None, graph: Graph) -> Graph | None:
-    """Join graphs of known facts by name, in the words of the graph that is asked; what it has no word for is out."""
+    """Join graphs of known facts by name, in the ids of a graph; facts with names unknown to it are skipped."""
     graphs = list_known_graphs(known)
     if not graphs:
         return None
@@ -135,7 +135,7 @@ def join_known_graphs(known: Graph | Iterable[Graph] | None, graph: Graph) -> Gr
 
 
 def limit_candidates(candidates: Literal["all", "range"] | Iterable[str], graph: Graph) -> Limits:
-    """Say which entities may be answers, (E,) for each relation id; None is all of them."""
+    """Return a function from relation id to a mask (E,) of the possible answers; None means all entities."""
     if isinstance(candidates, str):
         if candidates == "all":
             return None
@@ -145,7 +145,7 @@ def limit_candidates(candidates: Literal["all", "range"] | Iterable[str], graph:
         raise OptionError(f"Argument 'candidates' must be 'all', 'range' or a list of names, got {candidates!r}.")
     ids = np.array([graph.vocabulary.entity_id(name) for name in candidates], np.int32)
     if not len(ids):
-        raise OptionError("Argument 'candidates' is an empty list: then nothing can be an answer.")
+        raise OptionError("Argument 'candidates' is an empty list. Pass at least one name.")
     mask = _mask_candidates(ids, graph.n_entities)
     return lambda relation: mask
 

@@ -1,4 +1,4 @@
-"""Ranks that keep their ties: where the right answer stands, at best and at worst."""
+"""Ranks that keep their ties: the best and the worst rank of the correct answer."""
 
 from __future__ import annotations
 
@@ -18,26 +18,28 @@ FORMS: tuple[Ties, ...] = get_args(Ties)
 
 
 class Rank(NamedTuple):
-    """The rank of one answer: `best` if every tie went its way, `worst` if none did."""
+    """The rank of one answer: `best` if all ties are broken in its favour, `worst` if none is."""
 
     best: int
     worst: int
 
     @property
     def realistic(self) -> float:
-        """The middle of the band, which is the mean over all orders of the ties."""
+        """The middle of the two, which is the mean over all orders of the ties."""
         return (self.best + self.worst) / 2
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """The ranks of the answers to n queries, each as a band.
+    """The best and worst ranks of the answers to n queries.
 
-    best: (n,) int64, 1 + the rivals that stand strictly higher; worst: (n,) int64, best + the rivals that are equal;
-    covered: (n,) bool, whether the answer has a score above the floor, which for rules means that one fired for it;
-    candidates: (n,) int64, entities above the floor, other known answers left out.
+    best: (n,) int64, 1 + the number of competing candidates with a higher score; worst: (n,) int64, best + those with
+    an equal score; covered: (n,) bool, whether the answer has a score above the floor, that is, whether a rule fired
+    for it;
+    candidates: (n,) int64, number of entities above the floor, without other known answers.
 
-    A rival is any entity but the answer and the other known answers. Rules order by score, then by popularity.
+    Competing candidates are all entities except the answer and other known answers. Rules sort by score, then by
+    popularity.
 
     >>> ranks = Ranks(best=[1, 3], worst=[1, 6], covered=[True, False], candidates=[4, 2])
     >>> ranks.form("optimistic"), ranks.form("realistic"), ranks.form("pessimistic")
@@ -59,7 +61,7 @@ class Ranks:
                 )
             if given.size and given.dtype.kind not in kinds:
                 wanted = "True or False" if dtype is bool else "whole numbers"
-                raise InputError(f"Column {field.name!r} of Ranks must hold {wanted}, got {given.dtype}.")
+                raise InputError(f"Column {field.name!r} of Ranks must be {wanted}, got {given.dtype}.")
             object.__setattr__(self, field.name, read_only(np.array(given, dtype)))
         self._check_values()
 
@@ -69,20 +71,20 @@ class Ranks:
             at = int(wrong.argmax())
             found = f"best {self.best[at]}, worst {self.worst[at]}, candidates {self.candidates[at]}"
             raise InputError(
-                f"Ranks need 1 <= best <= worst, and a covered answer is a candidate; row {at} has {found}, "
+                f"Ranks need 1 <= best <= worst, and covered answers need a candidate; row {at} has {found}, "
                 f"{'covered' if self.covered[at] else 'not covered'}."
             )
 
     @classmethod
     def concat(cls, *parts: Ranks) -> Ranks:
-        """Join several, in their order."""
+        """Join several, in order."""
         if not parts:
             return cls.empty()
         return cls(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)})
 
     @classmethod
     def empty(cls) -> Ranks:
-        """No queries."""
+        """Return the ranks of no queries."""
         none = np.empty(0, np.int64)
         return cls(none, none, none.astype(bool), none)
 
@@ -91,7 +93,7 @@ class Ranks:
         return Ranks(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
     def form(self, ties: Ties) -> NDArray[np.float64]:
-        """(n,): one number for each band. Realistic is the mean of the band, as PyKEEN defines it."""
+        """Return one rank (n,) for each query. Realistic is the mean of best and worst, as in PyKEEN."""
         match check_ties(ties):
             case "optimistic":
                 return self.best.astype(np.float64)
@@ -105,7 +107,7 @@ class Ranks:
 
 
 def check_ties(ties: str, what: str = "Argument 'ties'") -> Ties:
-    """Return the name of a form, or say which there are."""
+    """Return the name of a rank type; an unknown one is an error."""
     for form in FORMS:
         if form == ties:
             return form

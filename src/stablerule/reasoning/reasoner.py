@@ -1,4 +1,4 @@
-"""What every learner can do: learn from a graph, answer, score, be judged, be kept."""
+"""The base classes of all learners: fit, answer, score, rank, complete, explain, save."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from stablerule.reasoning.scoring.theory import encode_rules
 from stablerule.reasoning.whynot import WhyNot, explain_why_not
 from stablerule.rules import RuleSet
 
-BLOCK = 512  # queries that are answered together
+BLOCK = 512  # queries answered together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -53,20 +53,20 @@ if TYPE_CHECKING:
 
 
 class Reasoner(HasOptions, ABC):
-    """A learner: `fit(graph)` learns, `answer`, `score` and `rank` use what was learned, `save` saves it to a folder.
+    """A learner: `fit(graph)` trains it, `answer`, `score`, `rank` and `complete` use it, `save` saves it to a folder.
 
-    `__init__` of a learner stores its arguments and does nothing else; `fit` checks them. What is learned has a name
-    that ends in `_`. Those that learn rules have `rules` and `explain`; for the others these are errors that say so.
+    `__init__` only stores its arguments; `fit` checks them. The names of fitted attributes end in `_`. Learners of
+    rules have `rules` and `explain`; for the others these raise an error.
     """
 
     method: ClassVar[str]
-    refits: ClassVar[bool] = False  # whether `fit` may hold facts out, and takes `refit`
-    old_names: ClassVar[Mapping[str, str]] = {}  # of options, in models that were saved by earlier versions
+    refits: ClassVar[bool] = False  # whether `fit` may hold facts out, and has the argument `refit`
+    old_names: ClassVar[Mapping[str, str]] = {}  # of options, in models saved by earlier versions
     vocabulary_: Vocabulary
     data_: DataMark
     learned_: Learned
-    dataset_: Dataset | None = None  # what it learned from, and answers on; None where it was saved without
-    saved_: SavedModel | None = None  # what it was loaded from
+    dataset_: Dataset | None = None  # the data it was trained on and answers from; None if saved without
+    saved_: SavedModel | None = None  # the folder it was loaded from
 
     @abstractmethod
     def fit(
@@ -77,32 +77,32 @@ class Reasoner(HasOptions, ABC):
         examples: Triples | None = None,
         minutes: float | None = None,
     ) -> Self:
-        """Learn from a graph; `valid`, facts that are not in it, choose what a learner has to choose.
+        """Train on a graph; `valid` are facts outside it, for model selection.
 
-        graph: or a dataset, whose training facts are the graph, and whose validation facts choose. Its test facts
-            teach nothing; they are known, so that `complete` does not take them for new.
-        examples: the facts of the graph that a learner may learn to conclude. The others are still part of the graph,
-            and are never taken for false. None is all of them.
-        minutes: a time budget; training stops there and keeps what it has.
+        graph: a graph, or a dataset: its training facts are the graph, its validation facts are `valid`. Nothing is
+            learned from its test facts; they are known facts, so `complete` does not predict them.
+        examples: the facts of the graph used as targets. The others stay in the graph as path steps, and are never
+            counted as false. None is all of them.
+        minutes: a time budget; training stops there and keeps what it has learned.
         """
 
     @abstractmethod
     def _searcher(self, graph: Graph) -> Searcher:
-        """Make what was learned ready for a graph."""
+        """Prepare the fitted model for a graph."""
 
     @abstractmethod
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
-        """Say in words what `fit` would do on a graph, and what it would cost."""
+        """Describe what `fit` would do on a graph, and estimate its time and memory."""
 
     def _begin(
         self, graph: Graph | Dataset, valid: Triples | None, examples: Triples | None, minutes: float | None
     ) -> Lesson:
-        """Check the options and what there is to learn from: the first line of every `fit`."""
+        """Check the options and the data: the first line of every `fit`."""
         self.check_options()
         return Lesson.prepare(graph, valid, examples, minutes)
 
     def _end(self, lesson: Lesson, learned: Learned) -> Self:
-        """Take what was learned: the last line of every `fit`."""
+        """Store the result: the last line of every `fit`."""
         graph = lesson.graph
         self.dataset_, self.vocabulary_ = lesson.dataset, graph.vocabulary
         self.data_ = DataMark(graph.name, graph.sha256, graph.n_entities, graph.n_relations, graph.n_facts)
@@ -113,7 +113,7 @@ class Reasoner(HasOptions, ABC):
         return self
 
     def with_learned(self, learned: Learned) -> Self:
-        """Return the same model with something else learned, such as other rules or another aggregation."""
+        """Return a copy of the model with another result of `fit`, such as other rules or another aggregation."""
         model = copy(self)
         model.learned_, model._searchers = learned, {}
         return model
@@ -132,22 +132,21 @@ class Reasoner(HasOptions, ABC):
     ) -> Iterator[Answers]:
         """Yield the k best answers to each query (head, relation); ("Paris", "~r") asks for the heads of r.
 
-        Queries are taken from their iterable as they are needed, some hundreds at a time. An entity is no answer to a
-        query about itself, unless some fact of the relation is a loop.
+        Queries are read from their iterable some hundreds at a time. An entity is not an answer to a query about
+        itself, unless the relation has a loop, a fact (x, r, x).
 
-        graph: where to look; None is the graph that the model learned from.
+        graph: the graph to answer from; None is the one that the model was trained on.
         known: graphs whose facts are left out of the answers.
-        new: leave out what is known anyway: the facts of the graph, and with the model's own graph those of its
-            validation and test facts.
-        candidates: "range" admits only entities that stand there in some fact of the relation; or a list of names.
-        explain: give each answer the rules behind its score, at most `most_reasons` of them; None is all.
+        new: leave out known facts: those of the graph, and on the model's own graph its validation and test facts.
+        candidates: "range" allows only tails seen with the relation; a list of names allows only these.
+        explain: add the rules behind its score to each answer, at most `most_reasons` of them; None is all.
         """
         check_at_least_one("k", k)
         if most_reasons is not None:
             check_at_least_one("most_reasons", most_reasons)
         search = self.searcher(graph)
         if explain:
-            self.rule_searcher(graph)  # a model without rules says so
+            self.rule_searcher(graph)  # an error for a model without rules
         limits = limit_candidates(candidates, search.graph)
         asked = check_queries_listed(queries, "queries", "(head, relation)")
         reasons = (ALL if most_reasons is None else most_reasons) if explain else 0
@@ -188,15 +187,15 @@ class Reasoner(HasOptions, ABC):
     def score(self, triples: Iterable[tuple[str, str, str]], *, graph: Graph | None = None) -> list[float]:
         """Return the score of each triple.
 
-        For rules it is 0 where none reaches the tail, and under `max_plus` it is the weight of the best rule; ranks go
-        by the whole order.
+        With rules it is 0 if none reaches the tail. With `max_plus` it is the weight of the best rule, while ranks use
+        all rules.
         """
         search = self.searcher(graph)
         asked = check_queries_listed(triples, "triples", "(head, relation, tail)")
         return search.score(*encode_triples(asked, search.graph.vocabulary)).tolist()  # type: ignore[no-any-return]
 
     def rank(self, queries: Triples, *, graph: Graph, known: Graph) -> Ranks:
-        """Rank answers for the evaluator: rows are (head, relation or inverse, answer); known rivals are left out."""
+        """Rank answers for the evaluation: rows are (head, relation or inverse, answer); `known` filters the ranks."""
         return self.searcher(graph).rank(queries.heads, queries.relations, queries.tails, known)
 
     def complete(
@@ -207,12 +206,12 @@ class Reasoner(HasOptions, ABC):
         relations: Iterable[str] | None = None,
         **wanted: Unpack[WantedOptions],
     ) -> NewFacts:
-        """Find new facts over the whole graph: the best 1,000 of all, the best first, unless arguments say otherwise.
+        """Predict new facts for the whole graph, the best first, by default the best 1,000.
 
-        known: graphs whose facts are not new either; None is the validation and test facts that the model knows, where
-            it looks at its own graph. relations: by name; None is all. The others are those of `Wanted`.
+        known: graphs whose facts are not new either; None is the model's validation and test facts, if it answers from
+            its own graph. relations: by name; None is all. The other arguments are those of `Wanted`.
 
-        Probabilities are there if the model is calibrated, on the graph that it learned from.
+        Facts have a probability if the model is calibrated and answers from its own graph.
         """
         search = self.searcher(graph)
         calibration = self.calibration_for(search.graph)
@@ -220,13 +219,13 @@ class Reasoner(HasOptions, ABC):
         found = complete(search, known=known, relations=relations, calibration=calibration, **wanted)
         return NewFacts(found)
 
-    def calibration_for(self, graph: Graph) -> Calibration | str:  # rules have one for their graph
-        """Return what gives probabilities on a graph, or say why there is nothing."""
+    def calibration_for(self, graph: Graph) -> Calibration | str:  # overridden for rules
+        """Return the calibration for a graph, or the reason why there is none."""
         self._check_fitted()
-        return f"{self.method} has none; only models that answer by rules are calibrated"
+        return f"{self.method} is not calibrated; only models that answer by rules are"
 
     def searcher(self, graph: Graph | None = None) -> Searcher:
-        """Give what was learned, made ready for a graph: the one that was learned from, or another."""
+        """Return the model prepared for a graph, by default the one that it was trained on."""
         self._check_fitted()
         if graph is None:
             graph = self.dataset.graph
@@ -234,36 +233,36 @@ class Reasoner(HasOptions, ABC):
         kept = self._searchers.get(id(graph))
         if kept is None or kept.graph is not graph:
             kept = self._searcher(graph)
-            self._searchers = {id(graph): kept}  # one graph at a time: what is made ready takes room
+            self._searchers = {id(graph): kept}  # one graph at a time, to save memory
         return kept
 
     @property
     def dataset(self) -> Dataset:
-        """What the model learned from: the graph that it answers on, and what else is known to be true."""
+        """The dataset that the model was trained on: the graph that it answers from, and other known facts."""
         self._check_fitted()
         if self.dataset_ is None:
-            source = "" if self.data_.source is None else f", then at {self.data_.source!r}"
+            source = "" if self.data_.source is None else f", from {self.data_.source!r}"
             raise InputError(
-                f"This model was saved without its graph: it learned from {self.data_.name!r} "
-                f"({self.data_.facts:,} facts{source}). Say where to look, with graph=... (--graph DATA)."
+                f"This model was saved without its graph ({self.data_.name!r}, {self.data_.facts:,} facts{source}). "
+                "Pass graph=... (--graph DATA)."
             )
         return self.dataset_
 
     def _known_on(self, graph: Graph) -> Graph:
-        """Return the facts that are no news on a graph."""
+        """Return the facts known on a graph: its own, and on the model's graph also validation and test facts."""
         own = self.dataset_
         return own.known if own is not None and graph.sha256 == own.graph.sha256 else graph
 
     @property
     def rules(self) -> RuleSet:
         """The learned rules."""
-        raise InputError(f"{self.method} learns no rules: it scores answers by itself.")
+        raise InputError(f"{self.method} learns no rules. stablerule learn --list shows the methods that do.")
 
-    def rule_searcher(self, graph: Graph | None = None) -> RuleSearcher:  # the others have none
-        """Give the learned rules, made ready for a graph: what explains answers."""
+    def rule_searcher(self, graph: Graph | None = None) -> RuleSearcher:  # overridden for rules
+        """Return the rules prepared for a graph, by default the one that the model was trained on."""
         raise InputError(
-            f"{self.method} learns no rules, and can't say why it gives an answer. "
-            "Methods that can: stablerule learn --list shows them."
+            f"{self.method} learns no rules, so it can't explain answers. "
+            "stablerule learn --list shows the methods that can."
         )
 
     def explain(
@@ -288,7 +287,7 @@ class Reasoner(HasOptions, ABC):
         *,
         graph: Graph | None = None,
     ) -> WhyNot:
-        """Say where (head, relation, tail) stands among the answers of the rules, and why not further up."""
+        """Explain the rank of (head, relation, tail) among the answers, and why it is not ranked first."""
         search = self.rule_searcher(graph)
         return explain_why_not(search, *encode_triples([join_triple(head, relation, tail)], search.graph.vocabulary))
 
@@ -301,10 +300,10 @@ class Reasoner(HasOptions, ABC):
         source: str | None = None,
         reading: Mapping[str, Any] | None = None,
     ) -> None:
-        """Save the model to a folder, with the graph that it answers on: 40 bytes a fact.
+        """Save the model to a folder, with the graph that it answers from (40 bytes a fact).
 
-        graph: False leaves the graph out; then each use of the model has to name one.
-        source, reading: where the data came from, as text for people, and how it was read.
+        graph: False saves without the graph; then each use of the model must pass one.
+        source, reading: where the data came from, for people, and the options that it was read with.
         """
         self._check_fitted()
         mark = self.data_ if source is None else replace(self.data_, source=source, reading=dict(reading or {}))
@@ -314,7 +313,7 @@ class Reasoner(HasOptions, ABC):
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:
-        """Make a model from what was saved."""
+        """Make a model from a saved one."""
         model = cls.with_options(rename_options(saved.options, cls.old_names))
         model.vocabulary_, model.data_, model.dataset_ = saved.vocabulary, saved.data, saved.dataset
         model.learned_, model.saved_ = saved.learned, saved
@@ -322,42 +321,41 @@ class Reasoner(HasOptions, ABC):
         model._load_own(saved)
         return model
 
-    def _load_own(self, saved: SavedModel) -> None:  # most have nothing of their own
-        """Load what only this learner has."""
+    def _load_own(self, saved: SavedModel) -> None:  # most learners have nothing more
+        """Load what is specific to this learner."""
 
     def _tensors(self) -> dict[str, Any] | None:
-        """Arrays to save beside the rest."""
+        """Return arrays to save in addition."""
         return None
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "data_"):
-            raise InputError(f"This {type(self).__name__} has not learned anything yet. Call fit(graph) first.")
+            raise InputError(f"This {type(self).__name__} is not fitted. Call fit(graph) first.")
 
     def _repr_html_(self) -> str:
-        """Show in a notebook what was learned, and from what."""
+        """Show the data, rules and aggregation in a notebook."""
         if not hasattr(self, "data_"):
-            return spell_html_table(f"{self!r}, which has not learned anything yet", (), ())
+            return spell_html_table(f"{self!r} (not fitted)", (), ())
         mark, learned = self.data_, self.learned_
-        rows = [("learned from", f"{mark.name}: {mark.facts:,} facts, {mark.entities:,} entities")]
+        rows = [("trained on", f"{mark.name}: {mark.facts:,} facts, {mark.entities:,} entities")]
         if learned.rules is not None:
             rows.append(("rules", learned.rules.describe()))
         if learned.choice is not None:
-            rows.append(("aggregation", f"{learned.choice.aggregation.name}, chosen on {learned.choice.chosen_on}"))
+            rows.append(("aggregation", learned.choice.describe()))
             why = learned.calibration
             rows.append(("probabilities", f"none: {why}" if isinstance(why, str) else "yes" if why else "none"))
         return spell_html_table(repr(self), ("", ""), rows)
 
 
 class RuleReasoner(Reasoner):
-    """A learner of rules: `fit(graph)` learns them, and how to weigh them; `answer` and `explain` use them.
+    """A learner of rules: `fit(graph)` learns the rules and chooses their aggregation; `answer` and `explain` use them.
 
-    Validation facts choose how the rules that fired are weighed. Without them, training facts choose, each hidden while
-    it is asked for. Facts outside `examples` stay in the graph as path steps but are never used as targets. With
-    `fit(dataset)`, test facts are known to be true: they are not counted as candidates when scores are calibrated, and
-    are used for nothing else.
+    The aggregation is chosen on the validation facts; without them on training facts, each hidden while it is asked
+    for. Facts outside `examples` stay in the graph as path steps but are never used as targets. With `fit(dataset)`,
+    test facts are known to be true: calibration does not count them as candidates. They are used for nothing else.
     """
 
-    # How answers are weighed; a learner may offer them as options.
+    # The aggregation; a learner may offer these as options.
     aggregation: Literal["auto", "count", "log_count", "binary", "noisy_or", "max_plus", "learned"] = "auto"
     by: By = "confidence"
     top: int = 0
@@ -369,16 +367,16 @@ class RuleReasoner(Reasoner):
         return RuleSet() if self.learned_.rules is None else self.learned_.rules
 
     def calibration_for(self, graph: Graph) -> Calibration | str:
-        """Return what gives probabilities on a graph, or say why there is nothing."""
+        """Return the calibration for a graph, or the reason why there is none."""
         self._check_fitted()
         if graph.sha256 != self.data_.sha256:
-            return f"it holds only on the graph that the model learned from, {self.data_.name!r}, and this is another"
+            return f"it applies only to the graph that the model was trained on, {self.data_.name!r}"
         return self.learned_.calibration or "the model was saved without one"
 
     def rule_searcher(self, graph: Graph | None = None) -> RuleSearcher:
-        """Give the rules, made ready for a graph: the one that was learned from, or another."""
+        """Return the rules prepared for a graph, by default the one that the model was trained on."""
         found = self.searcher(graph)
-        assert isinstance(found, RuleSearcher)  # noqa: S101  # `_searcher` gives nothing else
+        assert isinstance(found, RuleSearcher)  # noqa: S101  # `_searcher` returns nothing else
         return found
 
     def _searcher(self, graph: Graph) -> Searcher:

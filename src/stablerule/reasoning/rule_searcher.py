@@ -1,7 +1,7 @@
-"""Rules on a graph, asked any number of queries: the best answers, ranks and scores, relation by relation, in threads.
+"""Answer, rank and score queries with rules on a graph, relation by relation, in threads.
 
-Candidates are ordered by what the rules say, and among equals by popularity: the facts of the relation that end there.
-Entities that no rule reaches come after all others, again by popularity.
+Candidates are sorted by score, and equal ones by popularity: the number of facts of the relation with this tail.
+Entities that no rule reaches come last, also by popularity.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from stablerule.reasoning.scoring.theory import Encoded
 
 CHUNK = 512  # queries of one relation that a thread takes at a time
-ANSWERS_AT_ONCE = 1 << 22  # room for 50 MB of them, however many a query may have
-BOUNDED = ("noisy_or", "max_plus", "learned")  # aggregations whose scores lie between 0 and 1
+ANSWERS_AT_ONCE = 1 << 22  # 50 MB of answers
+BOUNDED = ("noisy_or", "max_plus", "learned")  # aggregations with scores between 0 and 1
 
 
 class RuleSearcher:
-    """Rules that were made ready for a graph, asked with an aggregation for each relation."""
+    """Rules prepared for a graph, with an aggregation for each relation."""
 
     def __init__(self, encoded: Encoded, aggregation: Aggregation) -> None:
         self.encoded = encoded
@@ -60,11 +60,11 @@ class RuleSearcher:
         self._desks: SimpleQueue[Desk] = SimpleQueue()
 
     def with_aggregation(self, aggregation: Aggregation) -> RuleSearcher:
-        """Ask the same rules in another way."""
+        """Return the same rules with another aggregation."""
         return RuleSearcher(self.encoded, aggregation)
 
     def rank(self, heads: Ids, relations: Ids, answers: Ids, known: Graph, *, hidden: bool = False) -> Ranks:
-        """Rank the answer of each query (n,) among all entities, those `known` to be true left out."""
+        """Rank the answer of each query (n,) among all entities, without other `known` answers."""
         out = np.empty((len(heads), 4), np.int64)
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:
@@ -88,11 +88,10 @@ class RuleSearcher:
         itself: bool = False,
         reasons: int = 0,
     ) -> Found:
-        """Return entities (n, k), -1 where there are no more, and their scores; `allowed` limits them by relation.
+        """Return the k best entities (n, k), -1 for no more, and their scores; `allowed` limits them by relation.
 
-        With more than E asked for, there are E columns. A head is its own answer only where the relation has a loop in
-        the graph, a fact (x, r, x), or with `itself`. reasons: at most so many for each answer, read off the firings
-        that made its score.
+        If k is above E, there are E columns. A head is its own answer only if the relation has a loop (x, r, x) in the
+        graph, or with `itself`. reasons: the most reasons for each answer, from the firings behind its score.
         """
         k = self._most_answers(k)
         found, scores = np.full((len(heads), k), -1, np.int32), np.zeros((len(heads), k))
@@ -119,7 +118,7 @@ class RuleSearcher:
         return Found(found, scores, join_reasons(noted, found.size) if reasons else None)
 
     def at_once(self, k: int, most: int) -> int:
-        """Say how many queries, of at most so many, have room together for k answers each."""
+        """Return how many queries, at most `most`, fit into memory with k answers each."""
         return max(1, min(most, ANSWERS_AT_ONCE // max(1, self._most_answers(k))))
 
     def _most_answers(self, k: int) -> int:
@@ -130,16 +129,16 @@ class RuleSearcher:
         return bool((heads == tails).any())
 
     def score(self, heads: Ids, relations: Ids, tails: Ids, *, hidden: bool = False) -> NDArray[np.float64]:
-        """Return the score of each triple (n,), 0 where no rule reaches its tail.
+        """Return the score of each triple (n,), 0 if no rule reaches its tail.
 
-        hidden: the triples are facts of the graph, scored as if it did not have them.
+        hidden: the triples are facts of the graph, and are scored as if it did not have them.
         """
         return self._score(heads, relations, tails, 0, hidden=hidden)[0]
 
     def explain(
         self, heads: Ids, relations: Ids, tails: Ids, most: int | None = None
     ) -> tuple[NDArray[np.float64], Reasons]:
-        """Return the score of each triple (n,), 0 where no rule reaches its tail, and its reasons, all or `most`."""
+        """Return the score of each triple (n,), 0 if no rule reaches its tail, and its reasons, all or `most`."""
         scores, noted = self._score(heads, relations, tails, ALL if most is None else most)
         return scores, join_reasons(noted, len(heads))
 
@@ -160,20 +159,20 @@ class RuleSearcher:
         return scores, noted
 
     def name_reasons(self, heads: Ids, relations: Ids, tails: Ids, reasons: Reasons) -> list[tuple[Explanation, ...]]:
-        """Return the reasons of n answers in names, each with its rule and some of its paths."""
+        """Return the reasons of n answers by name, each with its rule and some of its paths."""
         return name_reasons(self.encoded, heads, relations, tails, reasons)
 
     def tabulate_reasons(self, relation: int, heads: Ids, tails: Ids, rules: Ids) -> dict[str, pl.Series]:
-        """Return columns rule and path of facts of one relation, for the rule behind each, by its row in the theory."""
+        """Return the columns rule and path for facts of one relation; `rules` are rows in the theory."""
         return tabulate_reasons(self.encoded, relation, heads, tails, rules)
 
     def largest_score(self, relations: Sequence[int]) -> float:
-        """1 where every relation is weighed in a way that ends there, else infinite."""
+        """Return 1 if the aggregations of all these relations are bounded by it, else infinity."""
         names = map(self.graph.vocabulary.relation_name, relations)
         return 1.0 if all(self.ways.aggregation.of(name) in BOUNDED for name in names) else math.inf
 
     def gather_asked(self, relation: int) -> Asked:
-        """Gather what the queries of one relation have in common."""
+        """Collect what the queries of one relation share."""
         graph, how = self.graph, self.ways.how(relation)
         tails, back = graph.facts(relation)[1], graph.inverse(relation)
         blocks = np.append(graph.steps.step_ranks[:, :1].ravel(), len(graph.steps.step_starts) - 1)[back : back + 2]
@@ -182,16 +181,16 @@ class RuleSearcher:
 
     @contextmanager
     def _desk(self) -> Iterator[Desk]:
-        """Lend a desk: there are never more of them than threads that worked at one time."""
+        """Lend a desk (work arrays); there are at most as many as threads that worked at the same time."""
         try:
             desk = self._desks.get_nowait()
         except Empty:
             desk = make_query_desk(self.graph.n_entities, len(self.encoded.theory.traits.owner_offsets) - 1)
         yield desk
-        self._desks.put(desk)  # after an error it may not be clean, and is not given back
+        self._desks.put(desk)  # not after an error, which may leave it dirty
 
     def run_in_parts(self, relations: Ids, heads: Ids, part: Callable[[Asked, NDArray[np.int64], Desk], None]) -> None:
-        """Do the queries relation by relation, those of one head together, in threads."""
+        """Run the queries in threads, relation by relation, those of one head together."""
         order = np.lexsort((heads, relations))
         cuts = np.flatnonzero(np.diff(relations[order])) + 1
         runs = [run for run in np.split(order, cuts) if len(run)]

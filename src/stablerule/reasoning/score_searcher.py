@@ -1,6 +1,6 @@
-"""Answers and ranks from a function that scores all entities at once.
+"""Answer and rank with a function that scores all entities at once.
 
-From scores follow bands of ranks: how many competing candidates are better than an answer, how many are level with it.
+Ranks keep their ties: the number of competing candidates above an answer, and of those level with it.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from stablerule.reasoning.rule_searcher import RuleSearcher
     from stablerule.reasoning.scoring.explain import Reasons
 
-# At once: 32 MB of float64, and a model that keeps ten numbers for each still fits into memory.
+# 32 MB of float64; a model that needs ten numbers for each score still fits into memory.
 SCORES_AT_ONCE = 1 << 22
 
 
 class ScoreSearcher:
-    """A model that scores, made ready for a graph.
+    """A scoring model, prepared for a graph.
 
-    score: with heads (b,) and relations (b,), both int64, it returns the scores of all entities, (b, E).
-    shown: from raw scores (b, E) to those that people see; `most` is the largest of them.
-    floor: entities whose raw score is not above it are no answers; None for a model that always has something to say.
-    at_most: queries that are scored together; None for as many as make four million scores.
-    rules: on the same graph, of a model that has some: they give the reasons of what is scored.
+    score: from heads (b,) and relations (b,), both int64, to the scores of all entities (b, E).
+    shown: from raw scores (b, E) to the scores that users see; `most` is the largest of them.
+    floor: entities with a raw score up to this are not answers; None if every entity is one.
+    at_most: queries scored together; None for as many as make four million scores.
+    rules: the model's rules on the same graph, if it has any; they give the reasons.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ScoreSearcher:
         self._name = name
 
     def rank(self, heads: Ids, relations: Ids, answers: Ids, known: Graph) -> Ranks:
-        """Rank the answer of each query (n,) among all entities, those `known` to be true left out."""
+        """Rank the answer of each query (n,) among all entities, without other `known` answers."""
         queries = Triples(read_only(np.stack([heads, relations, answers], axis=1).astype(np.int32)))
         return rank_by_scores(self._score, queries, known, floor=self._floor, at_once=self._at_most, name=self._name)
 
@@ -75,10 +75,10 @@ class ScoreSearcher:
         *,
         reasons: int = 0,
     ) -> Found:
-        """Return entities (n, k), -1 where there are no more, and their scores; equal ones stand in the order of names.
+        """Return the k best entities (n, k), -1 for no more, and their scores; equal scores are sorted by name.
 
-        A head is its own answer only where the relation has a loop in the graph. reasons: at most so many for each
-        answer, of the rules if there are any: what a score alone is due to, nobody can say.
+        A head is its own answer only if the relation has a loop in the graph. reasons: the most reasons for each
+        answer, from the rules if there are any; a score alone has no reasons.
         """
         k = min(k, self.graph.n_entities)
         found, values = np.full((len(heads), k), -1, np.int32), np.zeros((len(heads), k))
@@ -108,19 +108,19 @@ class ScoreSearcher:
         return values
 
     def at_once(self, k: int, most: int) -> int:
-        """Say how many queries, of at most so many, have room together for k answers each."""
+        """Return how many queries, at most `most`, fit into memory with k answers each."""
         return max(1, min(most, SCORES_AT_ONCE // max(1, min(k, self.graph.n_entities))))
 
     def largest_score(self, relations: Sequence[int]) -> float:  # it is the same for all
-        """The bound of all scores."""
+        """Return an upper bound of the scores."""
         return self._most
 
     def name_reasons(self, heads: Ids, relations: Ids, tails: Ids, reasons: Reasons) -> list[tuple[Explanation, ...]]:
-        """Return the reasons of n answers in names."""
+        """Return the reasons of n answers by name."""
         return [] if self._rules is None else self._rules.name_reasons(heads, relations, tails, reasons)
 
     def tabulate_reasons(self, relation: int, heads: Ids, tails: Ids, rules: Ids) -> dict[str, pl.Series]:
-        """Return columns rule and path of facts of one relation, if there are rules."""
+        """Return the columns rule and path for facts of one relation, if there are rules."""
         return {} if self._rules is None else self._rules.tabulate_reasons(relation, heads, tails, rules)
 
     def _score_in_blocks(self, n: int) -> list[slice]:
@@ -134,7 +134,7 @@ class ScoreSearcher:
         known: Graph | None,
         allowed: Callable[[int], NDArray[np.bool_]] | None,
     ) -> NDArray[np.bool_]:
-        """(E,): True for what is no answer."""
+        """Return (E,): True for entities that are not answers."""
         out = np.zeros(len(scores), bool) if allowed is None else ~allowed(relation)
         if known is not None:
             out[known.tails(head, relation)] = True
@@ -155,7 +155,7 @@ def rank_by_scores(
     at_once: int | None,
     name: str,
 ) -> Ranks:
-    """Score each distinct (head, relation) once, and rank the answers; the arguments are those of `ByScores`."""
+    """Rank the answers, scoring each distinct (head, relation) once; the arguments are those of `ByScores`."""
     _check_query_ids(queries, known)
     entities, n = known.n_entities, len(queries)
     pairs, pair_of = _find_distinct_queries(queries, known)
@@ -210,12 +210,12 @@ def _make_nan_error(query: Ids, scores: NDArray[Any], known: Graph, name: str) -
     entity = words.entity_name(int(np.isnan(scores).argmax()))
     return InputError(
         f"{name!r} gave NaN to entity {entity!r} for the query ({words.entity_name(head)!r}, "
-        f"{words.relation_name(relation)!r}, ?). Give every entity a number; -inf puts it behind all others."
+        f"{words.relation_name(relation)!r}, ?). Return a number for every entity; -inf ranks it last."
     )
 
 
 def _check_query_ids(queries: Triples, graph: Graph) -> None:
-    """Refuse ids that the graph does not have, which a kernel would take for places in memory."""
+    """Raise an error for ids outside the graph, with which a kernel would read outside its arrays."""
     words = graph.vocabulary
     for ids, check in (
         (queries.heads, words.known_entity),
@@ -228,18 +228,18 @@ def _check_query_ids(queries: Triples, graph: Graph) -> None:
 
 
 def _find_distinct_queries(queries: Triples, graph: Graph) -> tuple[Offsets, Offsets]:
-    """Distinct (head, relation), (p, 2), and for each query which one is its own."""
+    """Return the distinct (head, relation) pairs (p, 2), and the pair of each query (n,)."""
     width = 2 * graph.n_relations
     keys, pair_of = np.unique(queries.heads.astype(np.int64) * width + queries.relations, return_inverse=True)
     return np.stack(np.divmod(keys, width), axis=1), pair_of.reshape(-1).astype(np.int64)
 
 
 def convert_model_scores(given: Any, what: str) -> NDArray[Any]:
-    """Return scores in a type that kernels are compiled for, with no tie made or broken on the way."""
+    """Return scores in a type that the kernels are compiled for, without making or breaking ties."""
     try:
         scores = np.asarray(given)
-    except Exception as error:  # a tensor that is still being learned, or whatever else a foreign model returns
-        cure = " Return tensor.detach().cpu(), of bfloat16 its .float() too." if hasattr(given, "detach") else ""
+    except Exception as error:  # a tensor with gradients, or anything else that a user's model returns
+        cure = " Return tensor.detach().cpu(), and .float() for bfloat16." if hasattr(given, "detach") else ""
         said = str(error).rstrip(".")
         raise InputError(f"{what} must be an array of numbers, got {type(given).__name__} ({said}).{cure}") from error
     if scores.dtype.kind not in "fiub":
@@ -253,8 +253,8 @@ def convert_model_scores(given: Any, what: str) -> NDArray[Any]:
     return np.ascontiguousarray(scores)
 
 
-class Rivals(NamedTuple):
-    """How many entities, known ones left out, are better than the answer, level with it, above the floor, or NaN."""
+class Competition(NamedTuple):
+    """How many entities, without known answers, are above the answer, level with it, above the floor, or NaN."""
 
     better: int
     level: int
@@ -263,8 +263,8 @@ class Rivals(NamedTuple):
 
 
 @compiled
-def count_rivals(scores: NDArray[Any], answer: int, known: Ids, floor: float, floored: bool) -> Rivals:
-    """Count over all entities at first, then take the known ones off: the long loop stays without a branch."""
+def count_competitors(scores: NDArray[Any], answer: int, known: Ids, floor: float, floored: bool) -> Competition:
+    """Count all entities first, then subtract the known ones, so that the long loop has no branch."""
     own = scores[answer]
     better, level, above, broken = 0, -1, 0, 0  # the answer is level with itself
     for score in scores:
@@ -277,7 +277,7 @@ def count_rivals(scores: NDArray[Any], answer: int, known: Ids, floor: float, fl
             better -= scores[entity] > own
             level -= scores[entity] == own
             above -= not floored or scores[entity] > floor
-    return Rivals(better, level, above, broken)
+    return Competition(better, level, above, broken)
 
 
 @compiled
@@ -295,10 +295,10 @@ def rank_score_rows(
     covered: NDArray[np.bool_],
     candidates: Offsets,
 ) -> int:
-    """Rank queries (q, 3) by scores (p, E), where the scores of query i stand in row rows[i].
+    """Rank queries (q, 3) by scores (p, E); rows[i] is the row with the scores of query i.
 
-    offsets, edge_relations and edge_tails are those of the graph of known facts; the last four are filled. Returns the
-    first query whose scores hold NaN, or -1.
+    offsets, edge_relations and edge_tails are from the graph of known facts; the last four arguments are filled.
+    Returns the first query with NaN among its scores, or -1.
     """
     for i in range(len(queries)):
         head, relation, answer = queries[i, 0], queries[i, 1], queries[i, 2]
@@ -306,7 +306,7 @@ def rank_score_rows(
         begin = low + np.searchsorted(edge_relations[low:high], relation)
         end = low + np.searchsorted(edge_relations[low:high], relation, side="right")
         row = scores[rows[i]]
-        better, level, above, broken = count_rivals(row, answer, edge_tails[begin:end], floor, floored)
+        better, level, above, broken = count_competitors(row, answer, edge_tails[begin:end], floor, floored)
         if broken:
             return i
         best[i] = 1 + better

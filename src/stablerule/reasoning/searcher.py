@@ -1,4 +1,4 @@
-"""What answers queries by id on one graph, whatever it answers by."""
+"""The interface of models prepared for one graph: they answer queries by id."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """The best answers to n queries: entities (n, k), -1 where there are no more, scores (n, k), and their reasons.
+    """The best answers to n queries: entities (n, k), -1 for no more, scores (n, k), and their reasons.
 
-    reasons: of the n * k answers, row by row; None where nobody asked for them, or where no rule gave the scores.
+    reasons: of the n * k answers, row by row; None if not asked for, or if the model has no rules.
     """
 
     entities: Ids
@@ -30,7 +30,7 @@ class Found(NamedTuple):
 
 
 class Searcher(Protocol):
-    """A model that was made ready for a graph. Relations of R or more are inverses."""
+    """A model prepared for a graph. Relations of R or more are inverses."""
 
     @property
     def graph(self) -> Graph:
@@ -38,7 +38,7 @@ class Searcher(Protocol):
         ...
 
     def rank(self, heads: Ids, relations: Ids, answers: Ids, known: Graph) -> Ranks:
-        """Rank the answer of each query (n,) among all entities, those `known` to be true left out."""
+        """Rank the answer of each query (n,) among all entities, without other `known` answers."""
         ...
 
     def answer(
@@ -51,9 +51,9 @@ class Searcher(Protocol):
         *,
         reasons: int = 0,
     ) -> Found:
-        """Return entities (n, k), -1 where there are no more, and their scores; `allowed` limits them by relation.
+        """Return the k best entities (n, k), -1 for no more, and their scores; `allowed` limits them by relation.
 
-        reasons: at most so many for each answer, if there are rules to give any.
+        reasons: the most reasons for each answer, if the model has rules.
         """
         ...
 
@@ -62,17 +62,17 @@ class Searcher(Protocol):
         ...
 
     def at_once(self, k: int, most: int) -> int:
-        """Say how many queries, of at most so many, have room together for k answers each."""
+        """Return how many queries, at most `most`, fit into memory with k answers each."""
         ...
 
     def largest_score(self, relations: Sequence[int]) -> float:
-        """The bound of all scores for some relations; infinite where there is none."""
+        """Return an upper bound of the scores for some relations, infinite if there is none."""
         ...
 
     def name_reasons(self, heads: Ids, relations: Ids, tails: Ids, reasons: Reasons) -> list[tuple[Explanation, ...]]:
-        """Return the reasons of n answers in names."""
+        """Return the reasons of n answers by name."""
         ...
 
     def tabulate_reasons(self, relation: int, heads: Ids, tails: Ids, rules: Ids) -> dict[str, pl.Series]:
-        """Return columns rule and path of facts of one relation, for the rule behind each; none without rules."""
+        """Return the columns rule and path for facts of one relation; no columns without rules."""
         ...

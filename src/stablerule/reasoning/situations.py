@@ -1,7 +1,7 @@
-"""What is known of the ends of a candidate fact: has its head some fact of the relation, has its tail?
+"""The situation of a candidate fact: whether its head, and its tail, already has a fact of the relation.
 
-How often a candidate is right depends on it as much as on its score. A head that has its birthplace has no second one;
-one that lacks it has one, somewhere. An entity of another kind, such as a currency for `born_in`, is no end at all.
+How often a candidate is correct depends on this as much as on its score. A person with a known birthplace has no second
+one; a person without has one somewhere. An entity of another kind, such as a currency for `born_in`, has none.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph
     from stablerule.graph.triples import Ids
 
-OTHER, LACKING, HAVING = range(3)  # of another kind; of the kind, without a fact; with a fact
+OTHER, LACKING, HAVING = range(3)  # of another kind; of the right kind, without a fact; with a fact
 SITUATIONS = ("none, none", "none, some", "some, none", "some, some")  # facts of the head, of the tail
-NOWHERE = -1  # the situation of a candidate with an end of another kind
+NOWHERE = -1  # a candidate with an end of another kind
 
 
 class Situations:
-    """The situations of candidates, by number; graph: all facts that are known."""
+    """The situations of candidates, by number; graph: all known facts."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
 
     def states(self, relation: int) -> NDArray[np.int8]:
-        """Return (E,): what each entity is to a relation or inverse: HAVING a fact of it, LACKING one, or OTHER."""
+        """Return (E,): for a relation or inverse, whether each entity is HAVING a fact, LACKING one, or OTHER."""
         states = np.where(self.graph.kinds.alike(relation), LACKING, OTHER).astype(np.int8)
         states[self.graph.facts(relation)[0]] = HAVING
         return states

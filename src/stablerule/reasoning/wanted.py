@@ -1,4 +1,4 @@
-"""Which new facts are wanted, and of whom they are asked."""
+"""The options of `complete`: which new facts are wanted, and for which heads."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class WantedFacts:
-    """Which new facts are wanted.
+    """The options of `complete`.
 
-    top: so many of all relations together, or "all". None is the best 1,000 with a probability of 1% or more, or all of
-    them where another argument limits them: `per_relation`, `threshold` or `min_probability`.
-    per_relation: at most so many of each.
-    threshold: the least score; None is none at all, since scores of some methods lie below 0.
-    min_probability: the least probability, for models that are calibrated.
-    per_query: answers to one query (head, relation, ?), the best ones.
-    candidates: "range" admits only tails that some fact of the relation has, and those of their kind where each tail
-    has one head; "all" any entity.
-    domain: "kind" asks the heads that have some fact of the relation and those of their kind; "observed" only those
-    that have one; "all" every entity.
-    second_values: also ask for a second value of a one-valued relation, and for a second head of a tail that has one.
-    unlinked: only pairs that no fact links yet, in either direction.
-    missing: the share of its source's facts that the graph is assumed to lack, which probabilities depend on.
+    top: number of facts over all relations, or "all". None is 1,000 with a probability of 1% or more, or all if
+    another argument limits them: `per_relation`, `threshold` or `min_probability`.
+    per_relation: most facts for each relation.
+    threshold: the minimum score. None is no minimum, because some methods have negative scores.
+    min_probability: the minimum probability, for calibrated models.
+    per_query: number of answers to each query (head, relation, ?).
+    candidates: "range" allows tails seen with the relation, and similar ones if each tail has one head; "all" any
+    entity.
+    domain: "observed" asks the heads seen with the relation, "kind" also similar ones, "all" every entity.
+    second_values: also predict a second value of a one-valued relation, and a second head of a tail that has one.
+    unlinked: only pairs without any fact between them, in either direction.
+    missing: the assumed share of the source's facts that the graph lacks, on which probabilities depend.
     """
 
     top: int | Literal["all"] | None = None
@@ -64,19 +63,19 @@ class WantedFacts:
 
     @property
     def is_usual(self) -> bool:
-        """Whether nothing says how many are wanted, or how good they have to be."""
+        """Whether no argument limits the number of facts or how good they are."""
         return all(one is None for one in (self.top, self.per_relation, self.threshold, self.min_probability))
 
     @property
     def most_of_all(self) -> int | None:
-        """How many are wanted of all relations together; None is all."""
+        """Number of facts over all relations; None is all."""
         if self.is_usual:
             return USUAL_TOP
         return self.top if isinstance(self.top, int) else None
 
     @property
     def most(self) -> int | None:
-        """How many of one relation can be among the result."""
+        """The most facts of one relation that the result can have."""
         return min((n for n in (self.most_of_all, self.per_relation) if n is not None), default=None)
 
 

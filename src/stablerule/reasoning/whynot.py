@@ -1,4 +1,4 @@
-"""Why an answer was not given, or not first."""
+"""Explain why a triple was not predicted, or not ranked first."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from stablerule.rules import ScoredRule
 
 Reason: TypeAlias = Literal["no rule for the relation", "rules but no path", "outranked", "answer is first"]
-SHOWN = 3  # rules that were tried, answers that stand above, names on a line
+SHOWN = 3  # rules tried, answers ranked above, names on a line
 
 
 @dataclass(frozen=True)
 class RuleAttempt:
-    """How far one rule gets: `taken` steps of its body from the entity `start`, which is the query's.
+    """How far one rule gets: `taken` steps of its body from the entity `start`, the entity of the query.
 
-    relation: the step that leads nowhere, None where the whole body can be walked but ends elsewhere.
-    reached: how many entities the last step that could be taken leads to (the start itself, if none could); `names`
-    are some of them. A rule with a constant is one step, from the entity that its X stands for. A rule that is used the
-    other way round, because there is none for the inverse, is walked from its Y.
+    relation: the step without any fact; None if the whole body can be followed but ends elsewhere.
+    reached: how many entities the last possible step reaches (the start itself if there is none); `names` are some of
+    them. A rule with a constant is one step, from the entity in place of its X. A rule that is used in the inverse
+    direction is followed from its Y.
     """
 
     rule: ScoredRule
@@ -46,22 +46,22 @@ class RuleAttempt:
 
     @property
     def outcome(self) -> str:
-        """Say how it ends."""
+        """Spell where the rule stops."""
         if not self.reached:
-            return f"leads there from {quote_name(self.start)} only by paths that pass an entity twice"
+            return f"reaches it from {quote_name(self.start)} only by paths that visit an entity twice"
         if self.relation is None:
-            return f"leads from {quote_name(self.start)} to {self._say_where()}, not there"
+            return f"reaches {self._say_where()} from {quote_name(self.start)}, but not this answer"
         constants = self.rule.rule.constants
         to = f" to {quote_name(constants[1])}" if constants is not None and constants[1] is not None else ""
         step = f"step {self.taken + 1} of {self.rule.rule.length}"
-        return f"ends at {step}: no {self.relation} from {self._say_where()}{to}"
+        return f"stops at {step}: no {self.relation} from {self._say_where()}{to}"
 
     def _say_where(self) -> str:
         more = self.reached - len(self.names)
         return ", ".join(map(quote_name, self.names)) + (f" and {spell_count(more, 'other')}" if more else "")
 
     def __str__(self) -> str:
-        """Say it on one line."""
+        """Spell it on one line."""
         return f"{self.rule.rule}  {self.outcome}"
 
     def to_json(self) -> dict[str, Any]:
@@ -79,9 +79,9 @@ class RuleAttempt:
 
 @dataclass(frozen=True)
 class AnswerAbove:
-    """An answer that stands above: its score, whether it is a known fact, and the rule with the largest share.
+    """An answer ranked above: its score, whether it is a known fact, and the rule with the largest share.
 
-    facts: how many facts of the relation end there, which decides where the rules leave it open.
+    facts: how many facts of the relation have this tail, which breaks ties between equal scores.
     """
 
     entity: str
@@ -91,12 +91,12 @@ class AnswerAbove:
     best: Explanation
 
     def lines(self) -> list[str]:
-        """Say it in a few lines: the answer, the rule, and the facts of one path."""
+        """Spell it in a few lines: the answer, the rule, and the facts of one path."""
         known = "  known" if self.known else ""
         return [f"{quote_name(self.entity)}  {spell_score(self.score)}{known}", *self.best.lines()[:2]]
 
     def __str__(self) -> str:
-        """Say it on one line."""
+        """Spell it on one line."""
         return f"{quote_name(self.entity)}  {spell_score(self.score)}{'  known' if self.known else ''}  {self.best}"
 
     def to_json(self) -> dict[str, Any]:
@@ -112,12 +112,12 @@ class AnswerAbove:
 
 @dataclass(frozen=True)
 class WhyNot:
-    """Where a triple stands among the answers to its query, and why not further up.
+    """The rank of a triple among the answers to its query, and why it is not ranked higher.
 
-    known: whether the triple is a known fact; score: 0 where no rule reaches the tail; facts: how many facts of the
-    relation end at the tail. rank: among all entities; rank_among_new: without the other answers that are known.
-    rules: how many there are for the relation; attempts: the best of them that might have led there, where none did.
-    above: the first of the answers that stand above it. best: the rule with the largest share, where one fired.
+    known: whether the triple is a known fact. score: 0 if no rule reaches the tail. facts: how many facts of the
+    relation have this tail. rank: among all entities. rank_among_new: without other known answers. rules: how many the
+    relation has. attempts: if none fired, the best rules that could have. above: the first answers ranked above it.
+    best: the rule with the largest share, if one fired.
     """
 
     triple: Fact
@@ -134,16 +134,16 @@ class WhyNot:
 
     @property
     def found(self) -> bool:
-        """Whether some rule leads to the tail."""
+        """Whether a rule reaches the tail."""
         return self.best is not None
 
     def lines(self) -> list[str]:
-        """Say it in a few lines."""
+        """Spell it in a few lines."""
         what = f"{spell_facts_of_reason([self.triple])} is {'' if self.known else 'not '}a known fact."
         relation = self.triple[1]
         match self.reason:
             case "no rule for the relation":
-                return [what, f"It can't be an answer: there is no rule for {relation} that this graph can use."]
+                return [what, f"It is not predicted: no rule for {relation} applies to this graph."]
             case "rules but no path":
                 return [what, *self._without_path()]
             case "answer is first":
@@ -152,7 +152,7 @@ class WhyNot:
                 best = self.best.lines()[:2] if self.best is not None else []
                 return [
                     what,
-                    f"It is an answer: {self.place}, score {spell_score(self.score)}.",
+                    f"It is predicted: {self.place}, score {spell_score(self.score)}.",
                     *best,
                     *self.lines_above(),
                 ]
@@ -160,31 +160,31 @@ class WhyNot:
     def _without_path(self) -> list[str]:
         relation = self.triple[1]
         there, best, others = (
-            f"none of the {self.rules:,} rules for {relation} leads there",
-            "The best that might have:",
-            "They are all about other entities.",
+            f"none of the {self.rules:,} rules for {relation} reaches it",
+            "The best that could have:",
+            "All of them are about other entities.",
         )
         if self.rules == 1:
             there, best, others = (
-                f"the rule for {relation} does not lead there",
-                "It is:",
-                "It is about other entities.",
+                f"the only rule for {relation} does not reach it",
+                "The rule:",
+                "The rule is about other entities.",
             )
         steps = [line for one in self.attempts for line in (f"  {one.rule.rule}", f"      {one.outcome}")]
-        return [f"It is no answer: {there}.", best if self.attempts else others, *steps]
+        return [f"It is not predicted: {there}.", best if self.attempts else others, *steps]
 
     @property
     def place(self) -> str:
-        """The rank in words."""
+        """The rank as text."""
         new = self.rank_among_new
         return _spell_rank_band(self.rank) + (
-            f" ({_spell_rank_band(new)} without other known facts)" if new.best < self.rank.best else ""
+            f" ({_spell_rank_band(new)} without other known answers)" if new.best < self.rank.best else ""
         )
 
     def lines_above(self) -> list[str]:
-        """Say what stands above it."""
+        """Spell the answers ranked above it."""
         more = self.rank.best - 1 - len(self.above)
-        found = ["Above it:"] if self.above else []
+        found = ["Ranked above it:"] if self.above else []
         found += [f"  {line}" for one in self.above for line in one.lines()]
         return [*found, f"  and {spell_count(more, 'other')}"] if self.above and more else found
 
@@ -206,17 +206,17 @@ class WhyNot:
         }
 
     def __str__(self) -> str:
-        """Say it in a few lines."""
+        """Spell it in a few lines."""
         return "\n".join(self.lines())
 
 
 def explain_why_not(search: RuleSearcher, head: Ids, relation: Ids, tail: Ids, *, known: Graph | None = None) -> WhyNot:
-    """Say where a triple (1,) each stands and why; `known` are the facts that count as known, else the graph's."""
+    """Explain the rank of one triple, given as ids (1,); `known` are the known facts, by default those of the graph."""
     return _WhyNotSearch(search, int(head[0]), int(relation[0]), int(tail[0]), known).why_not()
 
 
 class _WhyNotSearch:
-    """One triple, by ids, that somebody wonders about."""
+    """One triple to explain, by ids."""
 
     def __init__(self, search: RuleSearcher, head: int, relation: int, tail: int, known: Graph | None) -> None:
         self.search, self.graph = search, search.graph
@@ -263,7 +263,7 @@ class _WhyNotSearch:
     def _list_answers_above(self, count: int) -> tuple[AnswerAbove, ...]:
         words = self.graph.vocabulary
         query = np.array([self.head], np.int32), np.array([self.relation], np.int32)
-        # A rank counts the head among the rivals.
+        # A rank counts the head among the candidates.
         (found,), (scores,), reasons = self.search.answer(*query, count, itself=True, reasons=1)
         assert reasons is not None  # noqa: S101  # they were asked for
         heads, relations = (np.repeat(column, len(found)) for column in query)
@@ -274,7 +274,7 @@ class _WhyNotSearch:
         )
 
     def _try_rules(self) -> tuple[int, list[int]]:
-        """How many rules answer such a query, and the best of those that might lead to the tail, by number."""
+        """Return the number of rules for such a query, and the best of those that could reach the tail, by number."""
         theory, back = self.search.encoded.theory, self.graph.inverse(self.relation)
         chains = np.arange(theory.starts[self.relation], theory.starts[self.relation + 1])
         of_head = np.arange(theory.trait_starts[self.relation], theory.trait_starts[self.relation + 1])
@@ -291,7 +291,7 @@ class _WhyNotSearch:
         encoded, words = self.search.encoded, self.graph.vocabulary
         scored = encoded.rules[int(encoded.rows[rule])]
         if rule >= encoded.n_chains:
-            # It names the tail or the head, and did not fire: the other one lacks the trait.
+            # It names the tail or the head and did not fire, so the other entity lacks the trait.
             owner = self.head if words.relation_id(scored.rule.head_relation) == self.relation else self.tail
             name = words.entity_name(owner)
             return RuleAttempt(scored, name, 0, scored.rule.body[0], 1, (name,))
@@ -299,7 +299,7 @@ class _WhyNotSearch:
         levels = [np.array([self.head], np.int32), *self._follow(body)]
         taken, last = len(levels) - 1, levels[-1]
         if taken == len(body):
-            last = last[last != self.tail]  # by a path that passes an entity twice, which is none
+            last = last[last != self.tail]  # reached by a path that visits an entity twice, which does not count
         return RuleAttempt(
             scored,
             words.entity_name(self.head),
@@ -310,7 +310,7 @@ class _WhyNotSearch:
         )
 
     def _follow(self, body: tuple[int, ...]) -> Iterator[Ids]:
-        """Yield the entities that each step of a body reaches from the head, sorted, as long as there are any."""
+        """Yield the entities that each step of a body reaches from the head, sorted, until a step reaches none."""
         here, none = np.array([self.head], np.int32), np.empty(0, np.int64)
         found, counts = np.empty(self.graph.n_entities, np.int32), np.zeros(self.graph.n_entities, np.int64)
         for relation in body:

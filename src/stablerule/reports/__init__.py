@@ -1,1 +1,1 @@
-"""Tables and figures that leave the house: one page for a browser."""
+"""Reports for a browser: the shift report as an HTML page."""

@@ -1,4 +1,4 @@
-"""Templates to text: everything that is filled in is escaped, made visible, and keeps its direction of writing."""
+"""Render templates: values are escaped, control characters are made visible, and writing directions are kept apart."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import jinja2
 
 LETTERS = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
-# Without a comma, a bracket or an arrow: those stand between names, in a rule or a sentence.
+# Without a comma, a bracket or an arrow: those separate names in a rule or a sentence.
 TURNED = re.compile(f"([{LETTERS}]+(?:[ _.0-9-]*[{LETTERS}]+)*)")
-# Controls, marks and overrides of direction, line separators, and what neither XML nor UTF-8 may hold.
+# Control characters, direction marks and overrides, line separators, and characters not allowed in XML or UTF-8.
 HIDDEN = {
     code: chr(code).encode("unicode_escape").decode()
     for code in (
@@ -34,15 +34,15 @@ HIDDEN = {
 
 
 def need_jinja() -> None:
-    """Say how to install jinja2 where it is missing."""
+    """Raise an error with the install command if jinja2 is missing."""
     if find_spec("jinja2") is None:
         raise MissingExtra("Writing a page", package="jinja2", extra="report")
 
 
 def render_template(template: str, values: dict[str, Any], *, package: str = "stablerule.reports") -> str:
-    """Fill a template of a package, which has them in its folder `templates`.
+    """Render a template from the folder `templates` of a package.
 
-    Filters: `decimal` 0.731, `share` 37.4%, `percent` 95%, `count` 1,281; `directions` cuts a text into runs.
+    Filters: `decimal` 0.731, `share` 37.4%, `percent` 95%, `count` 1,281; `directions` splits a text into runs.
     """
     return make_template_environment(package).get_template(template).render(values)
 
@@ -72,7 +72,7 @@ def make_template_environment(package: str) -> jinja2.Environment:
 
 
 def make_text_visible(value: Any) -> Any:
-    r"""Return the same plain values, with every text and every key of a dict spelled out.
+    r"""Return the same plain values, with control characters escaped in every string and dict key.
 
     >>> print(make_text_visible({"names": [("a\x00b", 2)]}))
     {'names': [['a\\x00b', 2]]}
@@ -87,7 +87,7 @@ def make_text_visible(value: Any) -> Any:
 
 
 def split_directions(text: str) -> list[tuple[str, bool]]:
-    """Cut a text into runs, each with whether it is written from right to left.
+    """Split a text into runs, each with whether it is written from right to left.
 
     >>> split_directions("r <- ~\u05d0\u05d1")
     [('r <- ~', False), ('אב', True)]
@@ -96,12 +96,12 @@ def split_directions(text: str) -> list[tuple[str, bool]]:
 
 
 def render_decimal(value: float) -> str:
-    """Write a measure with three digits."""
+    """Spell a number with three digits."""
     return f"{value:.3f}"
 
 
 def render_share(value: float) -> str:
-    """Write a measured share.
+    """Spell a measured share.
 
     >>> render_share(0.3742)
     '37.4%'
@@ -110,7 +110,7 @@ def render_share(value: float) -> str:
 
 
 def render_percent(value: float) -> str:
-    """Write a chosen share with the digits that it has.
+    """Spell a constant share without trailing zeros.
 
     >>> render_percent(0.95), render_percent(0.125)
     ('95%', '12.5%')
@@ -119,5 +119,5 @@ def render_percent(value: float) -> str:
 
 
 def render_count(value: float) -> str:
-    """Write a number of queries."""
+    """Spell a number of queries."""
     return f"{value:,.0f}"

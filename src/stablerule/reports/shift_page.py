@@ -1,4 +1,4 @@
-"""A shift report as one page for a browser, which needs nothing else: no network and no script."""
+"""Render a shift report as one self-contained HTML page, without scripts or network access."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STEPS = {0.05: 0.01, 0.1: 0.02, 0.2: 0.05, 0.5: 0.1, 1.0: 0.25}  # from the end of a scale to its steps
-SMALLEST_SEGMENT = 0.008  # of the width: what is there can be seen
+SMALLEST_SEGMENT = 0.008  # least share of the width of a segment, so that it is visible
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A step of the scale: its place, what is written there, and which side of the text stands at the place."""
+    """A step of a scale: its position, its label, and the text anchor."""
 
     place: str
     label: str
@@ -30,7 +30,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class PageScale:
-    """From 0 to `top`.
+    """A scale from 0 to `top`.
 
     >>> PageScale(0.5).place(0.2), PageScale(0.5).width(0.1, 0.2), PageScale(1.0).place(1.0000000000000007)
     ('40%', '20%', '100%')
@@ -41,7 +41,7 @@ class PageScale:
 
     @classmethod
     def up_to(cls, values: Iterable[float], *, as_share: bool = False) -> PageScale:
-        """Return the shortest scale that has all values on it.
+        """Return the shortest scale that includes all values.
 
         >>> PageScale.up_to([0.04, 0.3]).top
         0.5
@@ -50,16 +50,16 @@ class PageScale:
         return cls(next((top for top in STEPS if largest <= top), 1.0), as_share)
 
     def place(self, value: float) -> str:
-        """Say where a value stands; one beyond the scale stands at its end."""
+        """Return the position of a value; one beyond the scale is put at its end."""
         return _render_percentage(self._share(value))
 
     def width(self, start: float, end: float) -> str:
-        """Say how wide a bar is."""
+        """Return the width of a bar."""
         return _render_percentage(self._share(end) - self._share(start))
 
     @property
     def ticks(self) -> list[Tick]:
-        """The steps with their labels; the outer ones stay inside."""
+        """The steps with their labels; the outer labels stay inside the figure."""
         step = STEPS[self.top]
         values = [step * place for place in range(round(self.top / step) + 1)]
         return [
@@ -76,7 +76,7 @@ class PageScale:
 
 
 def stack_bars(counts: list[int]) -> list[tuple[str, str]]:
-    """Put counts in a row: where each begins, and its width. A small one is wide enough to be seen.
+    """Stack counts in a row: return the start and the width of each. Small ones are widened to be visible.
 
     >>> stack_bars([3, 0, 1])
     [('0%', '75%'), ('75%', '0%'), ('75%', '25%')]
@@ -95,7 +95,7 @@ def _render_percentage(share: float) -> str:
     return f"{round(100 * share, 2):g}%"
 
 
-# The page says these in words, so that they come from where they are used.
+# Constants that the text of the page mentions, taken from the code that uses them.
 CONSTANTS = {
     "beyond": BEYOND,
     "resamples": RESAMPLES,
@@ -104,15 +104,15 @@ CONSTANTS = {
     "standard_errors": SURE,
 }
 SHARES = ("unseen_entity", "unseen_relation", "nothing_fires")
-# As `Cause` writes them; a name may hold the same words, so the last end counts.
+# The sentences of `Cause`; a name may contain the same words, so the last match of the ending counts.
 SENTENCES = {
-    "relation": re.compile(r"(queries for )(.*)( (?:rise|fall) from \S+ to \S+)"),
-    "body": re.compile(r"(queries where the body of )(.*)( leads somewhere (?:rise|fall) from \S+ to \S+)"),
+    "relation": re.compile(r"(\S+ of the queries are for )(.*)( \(before: \S+\))"),
+    "body": re.compile(r"(the rule )(.*)( applies to \S+ of the queries for its relation \(before: \S+\))"),
 }
 
 
 def render_shift_page(report: dict[str, Any]) -> str:
-    """Return the page; report: what `ShiftReport.to_json` gives, or the same read from its file."""
+    """Return the HTML page of a report, as given by `ShiftReport.to_json` or read from its file."""
     shown = make_text_visible(report)
     return render_template(
         "shift/page.html.jinja",
@@ -130,7 +130,7 @@ def render_shift_page(report: dict[str, Any]) -> str:
 
 
 def _stack_reach(reach: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each part of the queries with its place in the stacked bar; what is in reach comes first."""
+    """Return each part of the queries with its position in the stacked bar; the part in reach comes first."""
     counts = [reach[name] for name in SHARES]
     counts = [reach["n"] - sum(counts), *counts]
     parts = zip(("in_reach", *SHARES), counts, stack_bars(counts), strict=True)
@@ -138,7 +138,7 @@ def _stack_reach(reach: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _scale_distances(distances: list[dict[str, Any]]) -> dict[str, Any]:
-    """The distances on one scale, each with the point from which it is called shifted, and what that makes it."""
+    """Return the distances on one scale, each with the limit from which it is shifted, and its verdict."""
     rows = []
     for one in distances:
         limit = max(one["null_high"], one["null"] + one["least"])
@@ -149,7 +149,7 @@ def _scale_distances(distances: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _scale_causes(causes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The causes by kind, each kind on its own scale: a relation may go from 2% to 5%."""
+    """Return the causes by kind, each kind on its own scale, since changes of a relation may be small."""
     return {
         kind: {
             "rows": [{**cause, "parts": split_cause(cause["kind"], cause["text"])} for cause in rows],
@@ -169,12 +169,12 @@ def _sort_report_causes(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, 
 
 
 def split_cause(kind: str, text: str) -> tuple[str, str, str]:
-    """Split a sentence around its relation or rule; without one, all of it comes first.
+    """Split a sentence around its relation or rule; without one, return the sentence and two empty strings.
 
-    >>> split_cause("relation", "queries for ~speaks rise from 2% to 5%")
-    ('queries for ', '~speaks', ' rise from 2% to 5%')
-    >>> split_cause("degree", "queries about entities without facts rise from 0% to 9%")
-    ('queries about entities without facts rise from 0% to 9%', '', '')
+    >>> split_cause("relation", "5% of the queries are for ~speaks (before: 2%)")
+    ('5% of the queries are for ', '~speaks', ' (before: 2%)')
+    >>> split_cause("degree", "9% of the queries are about entities without facts (before: 0%)")
+    ('9% of the queries are about entities without facts (before: 0%)', '', '')
     """
     found = SENTENCES[kind].fullmatch(text) if kind in SENTENCES else None
     return (found[1], found[2], found[3]) if found else (text, "", "")

@@ -1,4 +1,4 @@
-"""What is learned: a rule and its readable text, sets of rules with their numbers, and the files they go into."""
+"""Rules with their readable text, sets of rules with their measures, and file formats."""
 
 from stablerule.rules.formats import LoadedRules, read_rules, write_rules
 from stablerule.rules.rule import Rule

@@ -1,7 +1,7 @@
-"""What a graph says about rules: support, confidence and the rest, counted exactly wherever the budget allows.
+"""Measure rules on a graph: support, confidence and others, exactly as far as the budget allows.
 
-A confidence that was measured on some heads only comes with an interval for the one on all heads. Each body is counted
-once for all its rules, from the end where it costs less.
+A confidence measured on a sample of heads has an interval for the confidence on all heads. Each body is counted once
+for all its rules, from the faster end.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 FEWEST_HEADS = 64
-TOP_OF_ALL, TOP_OF_RELATION = 100, 10  # rules whose numbers should be exact
-FEW_PAIRS = 100  # seen in a sample: too few to say much
+TOP_OF_ALL, TOP_OF_RELATION = 100, 10  # best rules to measure exactly
+FEW_PAIRS = 100  # fewer pairs in a sample are too few for an estimate
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """One number per rule (n,).
+    """The measures of rules, an array (n,) each.
 
-    support: pairs that the body links and the head relation holds for; body_count: pairs that the body links;
-    confidence: support / (body_count + 5); pca_confidence: the same, counting only pairs whose head has some fact of
-    the head relation; head_coverage: support / facts of the head relation; base_rate: the share of the pairs that
-    would be right if one end was replaced with a random one, see `ScoredRule`. heads_tried: share of the possible
-    heads that were tried, 1 where exact. Where it is less, support and body count are scaled up, but both confidences
-    are those of the pairs that were seen; the confidence on all heads is between confidence_low and confidence_high
-    in 95 of 100 cases. Where it is 1, these are the confidence itself.
+    support: number of pairs that the body and the head relation link. body_count: number of pairs that the body links.
+    confidence: support / (body_count + 5). pca_confidence: the same, counting only pairs whose head has a fact of the
+    head relation. head_coverage: support / number of facts of the head relation. base_rate: the share of pairs that
+    would be correct with one end replaced by a random one, see `ScoredRule`. heads_tried: share of the possible heads
+    that were tried, 1 if exact. If it is below 1, support and body count are scaled up, while both confidences are
+    those of the sampled pairs, and confidence_low and confidence_high are a 95% interval of the confidence on all
+    heads. If it is 1, both are the confidence itself.
 
-    Where some facts are withheld from the examples, the facts of the head relation are its examples, and pairs that a
-    withheld one holds for are left out of every number.
+    If some facts are not examples, the facts of the head relation are its examples, and pairs that another fact of it
+    links are left out of every measure.
     """
 
     support: NDArray[np.float64]
@@ -79,17 +79,17 @@ def measure_rules(
     seed: int = 0,
     threads: int | None = None,
 ) -> Statistics:
-    """Measure chain rules on a graph, under object identity.
+    """Measure chain rules on a graph, on paths that visit no entity twice.
 
-    A body and its inverse link the same pairs: they are counted once, from the end where it costs less.
+    A body and its inverse link the same pairs, so they are counted once, from the faster end.
 
-    bodies: (n, L) relation ids, filled with -1 at the end; heads: (n,) head relations. Each pair must be different.
+    bodies: (n, L) relation ids, padded with -1. heads: (n,) head relations. Each (body, head) must be distinct.
     examples: the facts that count as conclusions; None is all. A body links pairs along any fact.
-    among: entities; only pairs whose head is one of them count, and so do facts. None is all entities.
-    budget: about how many edges may be looked at in all; None is no limit. Where it does not suffice, half of it is
-        divided so that as many bodies as possible are counted exactly and the others on a sample of heads, and the
-        other half counts the best rules of the sample exactly, and those that may be among the best.
-        Bodies of length 4 and 5 end at 200,000 edges for one head, which then counts as not tried.
+    among: entities; only pairs and facts whose head is one of them count. None is all entities.
+    budget: approximate number of edges to follow; None is no limit. If it is too small, half of it counts as many
+        bodies as possible exactly and the others on a sample of heads. The other half then counts the best rules of the
+        sample exactly, and those that may be among the best. Bodies of length 4 and 5 stop at 200,000 edges for one
+        head, which then counts as not tried.
 
     >>> from stablerule.graph import Dataset
     >>> facts = [("ann", "parent_of", "bob"), ("bob", "parent_of", "cid"), ("ann", "grandparent_of", "cid")]
@@ -138,23 +138,23 @@ def _make_statistics(survey: Survey) -> Statistics:
 
 
 def _divide_measuring_budget(survey: Survey, budget: float) -> NDArray[np.int64]:
-    """Return how many heads to try: cheap bodies get what they need, and the others as much as each other."""
+    """Return how many heads to try: bodies with few edges are counted exactly, the others share the rest equally."""
     costs, possible = survey.costs, survey.possible
     ascending = np.sort(costs)
-    cheaper = np.cumsum(ascending) - ascending  # what all cheaper ones need together
-    each = (budget - cheaper) / np.arange(len(costs), 0, -1)  # what is left for each of the others
+    cheaper = np.cumsum(ascending) - ascending  # the total cost of all cheaper bodies
+    each = (budget - cheaper) / np.arange(len(costs), 0, -1)  # the budget left for each of the others
     share = each[np.argmax(ascending > each)] / costs
     wanted = np.maximum(FEWEST_HEADS, share * possible).astype(np.int64)
     return np.asarray(np.minimum(possible, wanted), np.int64)
 
 
 def _find_best_rules(found: Statistics, heads: Ids) -> NDArray[np.int64]:
-    """Sampled rules that are among the best of all or of their relation."""
+    """Return sampled rules that are among the best overall or of their relation."""
     return _find_sampled_top_rules(found, heads, found.confidence)
 
 
 def _find_possibly_best_rules(found: Statistics, heads: Ids) -> NDArray[np.int64]:
-    """Sampled rules that may be among the best of all or of their relation, for all that is known."""
+    """Return sampled rules that may be among the best overall or of their relation, by their upper bound."""
     return _find_sampled_top_rules(found, heads, found.confidence_high)
 
 
@@ -169,7 +169,7 @@ def _find_sampled_top_rules(found: Statistics, heads: Ids, value: NDArray[np.flo
 
 
 def _find_rare_rules(found: Statistics, _: Ids) -> NDArray[np.int64]:
-    """Sampled rules of which few pairs were seen, the fewest first."""
+    """Return sampled rules with few sampled pairs, the fewest first."""
     seen = found.body_count * found.heads_tried
     order = np.argsort(seen, kind="stable")
     return order[((found.heads_tried < 1) & (seen < FEW_PAIRS))[order]]
@@ -178,14 +178,14 @@ def _find_rare_rules(found: Statistics, _: Ids) -> NDArray[np.int64]:
 def bound_confidence(
     support: Numbers, pairs: Numbers, pairs_squared: Numbers, tried: Places, possible: Places
 ) -> tuple[Numbers, Numbers]:
-    """Return the 95% interval of the confidence on all heads, from those that were tried; (n,) each, as the results.
+    """Return the 95% interval of the confidence on all heads, from the heads tried; all arrays (n,).
 
-    support, pairs: what was seen. pairs_squared: the pairs of each head, squared and added up.
+    support, pairs: counts in the sample. pairs_squared: the sum over heads of their squared number of pairs.
 
-    Pairs of one head may all be right or all be wrong together, so they count as no more than one observation: n pairs
-    are worth n ** 2 / (sum of squares) independent ones (Kish). That number is larger where few heads are left to try
-    (finite population). Wilson's interval for so many is no point where all agree; Student's quantile pays for few
-    heads. Its lower end is pulled down by as many pairs as there may be at least, as the confidence is.
+    Pairs of one head are correlated, so n pairs have the effective sample size n ** 2 / (sum of squares) (Kish). It is
+    increased if few heads are left to try (finite population). Wilson's interval has a positive width even if all pairs
+    agree, and Student's quantile accounts for few heads. The lower bound is reduced by the 5 of the confidence, with
+    the least number of pairs that there may be.
 
     >>> one = np.ones(1)
     >>> tried, possible = np.array([10]), np.array([60])
@@ -213,25 +213,26 @@ def bound_confidence(
 
 
 class Seen(NamedTuple):
-    """What was seen of each rule (n,), on the heads that were tried; see `Statistics`."""
+    """The counts of each rule (n,) on the heads tried; see `Statistics`."""
 
     support: Numbers
     pairs: Numbers
     pairs_squared: Numbers
     partial_pairs: Numbers
     base_rate: Numbers
-    complete: Places  # heads, of those that were tried
+    complete: Places  # heads tried completely
 
 
 @dataclass(eq=False)
 class Survey:
-    """Bodies with their conclusions, and what was counted so far.
+    """Bodies with their conclusions, and the counts so far.
 
-    A body and its inverse link the same pairs, so that one of the two is followed, from its own heads.
+    A body and its inverse link the same pairs, so only one of the two is followed, from its own heads.
 
-    bodies: (U, L), sorted. costs: (U,) about how many edges counting all pairs looks at. heads_of: by relation, who has
-    it, in a random order. possible, tried: (U,) heads. body_of, slot_of: (n,) the body and the conclusion of each rule;
-    turned: (n,) whether the other end of the rule is where its body is followed from. facts: (n,) of its head relation.
+    bodies: (U, L), sorted. costs: (U,) approximate number of edges for counting all pairs. heads_of: for each relation,
+    its heads in random order. possible, tried: (U,) number of heads. body_of, slot_of: (n,) the body and the conclusion
+    of each rule. turned: (n,) whether the body is followed from the other end of the rule. facts: (n,) number of facts
+    of the head relation.
     """
 
     graph: Graph
@@ -250,7 +251,7 @@ class Survey:
 
     @classmethod
     def of(cls, graph: Graph, bodies: Ids, heads: Ids, examples: ExampleFacts, among: Ids | None, seed: int) -> Survey:
-        """Arrange rules; with `among`, only those heads count, and every body is followed from its own."""
+        """Prepare rules; with `among`, only those heads count, and bodies are never turned."""
         relations = 2 * graph.n_relations
         chosen, body_of, turned, costs = _choose_ends_of_rules(graph, bodies, either=among is None)
         concluded = np.where(turned, (heads + graph.n_relations) % relations, heads)
@@ -289,12 +290,12 @@ class Survey:
         )
 
     def count(self, until: Places, advance: Advance, threads: int | None = None) -> None:
-        """Follow each body from its heads up to a place, from where it was left."""
+        """Follow each body from its next heads, up to a number of heads."""
         cuts = np.flatnonzero(np.diff(self.bodies[:, 0])) + 1
         ends = zip(np.append(0, cuts), np.append(cuts, len(self.bodies)), strict=True)
         parts = [slice(int(a), int(b)) for a, b in ends if (until[a:b] > self.tried[a:b]).any()]
         new = self._cost_of(until) - self._cost_of(self.tried)
-        parts.sort(key=lambda part: -float(new[part].sum()))  # the longest work first, so that all cores end together
+        parts.sort(key=lambda part: -float(new[part].sum()))  # largest first, so that all cores finish together
 
         def run(part: slice) -> None:
             slots, some = self.conclusions.take_part(part)
@@ -316,7 +317,7 @@ class Survey:
         return self.costs * (tried / np.maximum(self.possible, 1))
 
     def afford(self, rules: Places, budget: float) -> Places:
-        """Return the bodies of some rules, in their order, that can be counted exactly within what a budget leaves."""
+        """Return the bodies of some rules, in order, that can be counted exactly within the rest of a budget."""
         _, first = np.unique(self.body_of[rules], return_index=True)
         bodies = self.body_of[rules][np.sort(first)]
         spent = self._cost_of(self.tried)
@@ -329,7 +330,7 @@ class Survey:
         return np.array(chosen, np.int64)
 
     def collect(self) -> Seen:
-        """Return what was seen, by rule."""
+        """Return the counts by rule."""
         s, body, slot = self.sums, self.body_of, self.slot_of
         return Seen(
             support=s.support[slot],
@@ -342,27 +343,27 @@ class Survey:
 
 
 def _list_heads_of_rules(graph: Graph, relation: int, among: Ids | None) -> Ids:
-    """List the heads of the facts of a relation or inverse, as often as they have one."""
+    """Return the head of each fact of a relation or inverse."""
     heads, _ = graph.facts(relation)
     return heads if among is None else heads[np.isin(heads, among)]
 
 
 def _choose_ends_of_rules(graph: Graph, bodies: Ids, *, either: bool) -> tuple[Ids, Places, NDArray[np.bool_], Numbers]:
-    """Return the bodies to follow, which of them each rule has, whether it is turned round, and what each costs."""
+    """Return the bodies to follow, the body of each rule, whether it is turned, and the cost of each body."""
     distinct, which = np.unique(bodies, axis=0, return_inverse=True)
     if not either:
         return distinct, which.ravel(), np.zeros(len(bodies), bool), estimate_body_costs(graph, distinct)
     both, place = np.unique(np.concatenate([distinct, _turn_rules_round(distinct, graph)]), axis=0, return_inverse=True)
     costs = estimate_body_costs(graph, both)
     here, there = place.reshape(2, -1)
-    # Of equal ends the one that comes first, so that a body and its inverse choose the same.
+    # For equal costs choose the first, so that a body and its inverse choose the same.
     turned = (costs[there] < costs[here]) | ((costs[there] == costs[here]) & (there < here))
     chosen, body_of = np.unique(np.where(turned, there, here), return_inverse=True)
     return np.ascontiguousarray(both[chosen]), body_of[which.ravel()], turned[which.ravel()], costs[chosen]
 
 
 def _turn_rules_round(bodies: Ids, graph: Graph) -> Ids:
-    """Return the bodies that lead from the tails to the heads."""
+    """Return the inverse bodies, from the tails to the heads."""
     places = (bodies >= 0).sum(1)[:, None] - 1 - np.arange(bodies.shape[1])
     steps = np.take_along_axis(bodies, np.maximum(places, 0), axis=1)
     turned = (steps + graph.n_relations) % (2 * graph.n_relations)

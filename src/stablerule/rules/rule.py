@@ -1,4 +1,4 @@
-"""A rule is a value: made once, compared, sorted, printed, and parsed back from its own text."""
+"""Rule: an immutable value that can be compared, sorted, printed, and parsed from its text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Constants = tuple[str, str | None]
 
 ARROW = "<-"
-BETWEEN = "ABCDEFGHIJKLMNOPQRSTUVW"  # X and Y are the ends
+BETWEEN = "ABCDEFGHIJKLMNOPQRSTUVW"  # variables between X and Y
 ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 QUOTED = r"'(?:[^'\\]|\\.)*'"
@@ -27,14 +27,14 @@ SPACES = re.compile(r"\s*")
 ESCAPED = re.compile(r"\\(u[0-9a-f]{4}|U[0-9a-f]{8}|.)", re.DOTALL)
 
 
-# `order=True` can't compare a rule without constants with one that has them, so the order is spelled out.
+# `order=True` can't compare rules with and without constants, so the order is defined by hand.
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """If the body holds for X and Y, so does the head relation.
+    """A rule: if the body links X and Y, so does the head relation.
 
     A body is a chain of relations from X to Y; an inverse is spelled with `~`. The second kind of rule has
-    constants `(c, d)` and a body of one relation: it says r(X, c) when s(X, d), or when s(X, anything)
+    constants `(c, d)` and a body of one relation: it predicts r(X, c) from s(X, d), or from s(X, anything)
     if d is None.
 
     >>> print(Rule("nationality", ("born_in", "city_of")))
@@ -66,11 +66,11 @@ class Rule:
             case (str(tail), str() | None as near) if isinstance(constants, tuple) and tail and near != "":
                 pass
             case _:
-                must = "None or a pair (name, name or None), no name empty"
+                must = "None or a pair (name, name or None) of non-empty names"
                 raise OptionError(f"Argument 'constants' of Rule must be {must}, got {constants!r}.")
         if len(self.body) != 1:
             raise OptionError(
-                f"Argument 'body' of Rule must have one relation when there are constants, got {self.body!r}."
+                f"Argument 'body' of Rule must have one relation if there are constants, got {self.body!r}."
             )
 
     @property
@@ -111,7 +111,7 @@ class Rule:
 
     @classmethod
     def parse(cls, text: str) -> Rule:
-        """Read a rule from the text that `str` gives; spaces and the names of the variables between are free."""
+        """Parse a rule from its text; spaces, and the names of the variables between X and Y, are arbitrary."""
         head, body = read_rule_atoms(text)
         relation, tail = head.step_from("X", text)
         if tail == "Y":
@@ -127,20 +127,20 @@ class Rule:
 
 
 class Step(NamedTuple):
-    """A relation, or its inverse, and where it leads to."""
+    """A relation or its inverse, and the variable or name that it leads to."""
 
     relation: str
     to: str
 
 
 class Atom(NamedTuple):
-    """A relation and its two arguments, as they stand in the text."""
+    """A relation and its two arguments, as in the text."""
 
     relation: str
     ends: tuple[str, str]
 
     def step_from(self, variable: str, text: str) -> Step:
-        """Read the atom as a step that begins at a variable; backwards it is a step of the inverse."""
+        """Return the atom as a step from a variable; from the second argument, it is a step of the inverse."""
         if self.ends.count(variable) != 1:
             raise ReadError(f"expected {variable} once in the atom {self}, in {text!r}")
         there, back = self.ends
@@ -151,28 +151,28 @@ class Atom(NamedTuple):
 
 
 def check_rule_relation(argument: str, relation: object) -> None:
-    """Refuse what can't be the name of a relation or of an inverse."""
+    """Raise an error unless a value can be the name of a relation or of an inverse."""
     if not isinstance(relation, str) or relation in ("", INVERSE):
-        raise OptionError(f"Argument {argument!r} of Rule must hold non-empty relation names, got {relation!r}.")
+        raise OptionError(f"Argument {argument!r} of Rule must be non-empty relation names, got {relation!r}.")
     if relation.removeprefix(INVERSE).startswith(INVERSE):
         raise OptionError(f"Argument {argument!r} of Rule must spell an inverse with one '~', got {relation!r}.")
 
 
 def spell_atom(relation: str, here: str, there: str) -> str:
-    """Write one atom; an inverse is written forwards, with its arguments exchanged."""
+    """Spell one atom; an inverse becomes the plain relation with its arguments exchanged."""
     plain = relation.removeprefix(INVERSE)
     return str(Atom(plain, (here, there) if plain == relation else (there, here)))
 
 
 def name_variables() -> Iterator[str]:
-    """A to W, then A1 to W1, and so on."""
+    """Yield variables: A to W, then A1 to W1, and so on."""
     yield from BETWEEN
     for round_number in count(1):
         yield from (f"{letter}{round_number}" for letter in BETWEEN)
 
 
 def read_rule_chain(body: list[Atom], text: str) -> Iterator[str]:
-    """Follow the variables from X to Y."""
+    """Yield the relations of a body that is a chain from X to Y."""
     at, seen = "X", {"X"}
     for link in body:
         relation, at = link.step_from(at, text)
@@ -197,7 +197,7 @@ def read_rule_atoms(text: str) -> tuple[Atom, list[Atom]]:
 
 
 def read_rule_atom(text: str, at: int) -> tuple[Atom, int]:
-    """Read `name(first, second)` from a position on; return it and the position behind."""
+    """Read `name(first, second)` at a position; return the atom and the position after it."""
     name, at = take_rule_token(NAME, "a relation", text, at)
     here, at = take_rule_token(ARGUMENT, "a variable or a quoted name", text, expect_rule_sign("(", text, at))
     there, at = take_rule_token(ARGUMENT, "a variable or a quoted name", text, expect_rule_sign(",", text, at))
@@ -219,7 +219,7 @@ def take_rule_token(pattern: re.Pattern[str], what: str, text: str, at: int) -> 
 
 
 def expect_rule_sign(sign: str, text: str, at: int) -> int:
-    """Step over one sign after spaces."""
+    """Skip spaces and one expected sign; return the position after it."""
     at = skip_rule_spaces(text, at)
     if not text.startswith(sign, at):
         raise ReadError(f"expected {sign!r} at character {at + 1}, found {text[at : at + 10]!r} in {text!r}")
@@ -227,35 +227,35 @@ def expect_rule_sign(sign: str, text: str, at: int) -> int:
 
 
 def skip_rule_spaces(text: str, at: int) -> int:
-    """Return the position of what comes next."""
+    """Return the position after spaces."""
     spaces = SPACES.match(text, at)
     return spaces.end() if spaces else at
 
 
 def is_quoted_name(token: str) -> bool:
-    """Tell a quoted name from a variable."""
+    """Return whether a token is a quoted name; otherwise it is a variable."""
     return token.startswith("'")
 
 
 def quote_name_if_needed(name: str) -> str:
-    """Leave a name as it is when nothing in it could be taken for a sign of the rule."""
+    """Quote a name if it contains anything that could be mistaken for a sign of the rule."""
     plain = NAME.fullmatch(name) and ARROW not in name and name.isprintable() and not name.startswith(("'", "#"))
     return name if plain else quote_name(name)
 
 
 def quote_name(name: str) -> str:
-    """Put a name in quotes; what can't be seen is escaped, so that a rule always fits on one line."""
+    """Put a name in quotes, and escape characters that can't be printed, so that a rule is always one line."""
     return "'" + "".join(ESCAPES.get(c) or (c if c.isprintable() else escape_character(c)) for c in name) + "'"
 
 
 def escape_character(character: str) -> str:
-    r"""Spell a character by its number: \u00a0 is a space that does not break."""
+    r"""Spell a character by its number, such as \u00a0 for a no-break space."""
     code = ord(character)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def unquote_name(token: str, text: str) -> str:
-    """Give the name back that `quote` put in quotes."""
+    """Return the name inside quotes, the inverse of `quote_name`."""
     plain = {value[1]: key for key, value in ESCAPES.items()}
 
     def undo(match: re.Match[str]) -> str:

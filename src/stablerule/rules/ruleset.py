@@ -1,4 +1,4 @@
-"""A set of rules with their numbers, kept as one table, and how two sets differ."""
+"""RuleSet: an immutable set of rules with their measures, stored as one table, and the difference of two sets."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Entry: TypeAlias = Rule | ScoredRule | tuple[Rule, Numbers]
 
 
 class RuleSet:
-    """Distinct rules, each with its numbers, in an order.
+    """Distinct rules with their measures, in an order.
 
-    Nothing changes a set: every verb returns a new one. Rules stand by head relation, the best score first (the best
-    confidence where no rule has a score); `sort` and `top` give another order, which `filter` keeps. Two sets are
-    equal when they hold the same rules with the same numbers, in whatever order. A confidence that is not given
-    follows from support and body count.
+    A set never changes: every method returns a new one. Rules are sorted by head relation, the best score first (the
+    best confidence if no rule has a score). `sort` and `top` give another order, which `filter` keeps. Two sets are
+    equal if they have the same rules with the same measures, in any order. A missing confidence is computed from
+    support and body count.
 
     >>> rules = RuleSet([
     ...     (Rule("nationality", ("born_in", "city_of")), {"score": 0.9, "support": 12, "body_count": 15}),
@@ -74,9 +74,9 @@ class RuleSet:
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame, *, repeated: Repeated = "error") -> RuleSet:
-        """Take rules from a frame with the columns of `to_frame`; those of the numbers and constants may be missing.
+        """Make a set from a frame with the columns of `to_frame`; columns of measures and constants are optional.
 
-        repeated: what a rule is that comes again: an "error", or left out because the "first" counts.
+        repeated: "error" raises an error for a repeated rule, "first" keeps the first one.
 
         >>> RuleSet.from_frame(pl.DataFrame({"head_relation": ["r"], "body": [["s", "~t"]], "score": [0.5]}))[0]
         ScoredRule(rule=Rule(head_relation='r', body=('s', '~t'), constants=None), score=0.5, support=None, \
@@ -92,11 +92,11 @@ confidence_high=None)
         return rules
 
     def to_frame(self) -> pl.DataFrame:
-        """All rules as a table in their order: head_relation, body, constant, body_constant, then the numbers."""
+        """Return all rules as a frame, in order: head_relation, body, constant, body_constant, then the measures."""
         return self._frame.clone()
 
     def has(self, number: str) -> bool:
-        """Whether any rule has this number; `gain` needs a confidence and a base rate."""
+        """Return whether any rule has a measure; `gain` needs a confidence and a base rate."""
         return number in self._with_gain().columns and self._with_gain()[number].count() > 0
 
     def _with_gain(self) -> pl.DataFrame:
@@ -118,7 +118,7 @@ confidence_high=None)
         max_length: int | None = None,
         kind: Kind | None = None,
     ) -> RuleSet:
-        """Keep the rules that meet every condition; a number that is not known meets none.
+        """Return the rules that meet every condition; an unknown measure meets none.
 
         body_relation: it stands in the body, one way round or the other.
         """
@@ -141,17 +141,17 @@ confidence_high=None)
         return self._from_checked(self._frame.filter(conditions))
 
     def sort(self, by: str | None = None, *, descending: bool = True) -> RuleSet:
-        """Order all rules by a number, unknown ones last; equal ones stand in the order of the rules.
+        """Sort all rules by a measure, unknown values last; rules with equal values keep the order of rules.
 
-        by: score, support, confidence, ... or gain, see `ScoredRule`; None takes the score, or the confidence where
-            no rule has a score.
+        by: score, support, confidence, ... or gain, see `ScoredRule`; None is the score, or the confidence if no rule
+            has a score.
         """
         return self._from_checked(
             _sort_rule_frame(self._frame, _choose_rule_number(by, self._frame), descending=descending)
         )
 
     def top(self, k: int, by: str | None = None) -> RuleSet:
-        """Return the k best rules of all, the best first."""
+        """Return the k best rules, the best first."""
         return self._from_checked(self.sort(by)._frame.head(_check_rule_count(k)))
 
     def top_per_relation(self, k: int, by: str | None = None) -> RuleSet:
@@ -160,9 +160,9 @@ confidence_high=None)
         return self._from_checked(frame.filter(pl.int_range(pl.len()).over("head_relation") < _check_rule_count(k)))
 
     def drop_twins(self) -> RuleSet:
-        """Of rules for one conclusion with the same counts keep the shortest: they nearly always link the same pairs.
+        """Keep only the shortest of rules with the same conclusion and counts, which nearly always link the same pairs.
 
-        Rules without counts are kept. The order is that of the rules.
+        Rules without counts are kept, and so is the order.
 
         >>> counts = {"support": 8, "body_count": 9}
         >>> RuleSet([(Rule("r", ("s",)), counts), (Rule("r", ("s", "t", "~t")), counts)]).drop_twins()
@@ -181,7 +181,7 @@ confidence_high=None)
         return {relation: self._from_checked(parts[relation,]) for relation in self.relations}
 
     def union(self, other: RuleSet) -> RuleSet:
-        """Return the rules of both; one that is in both keeps its numbers from this set."""
+        """Return the rules of both sets; a rule in both keeps its measures from this set."""
         return self._from_checked(_put_rules_in_order(pl.concat([self._frame, other._without(self)._frame])))
 
     def find(self, rule: Rule) -> ScoredRule | None:
@@ -198,17 +198,17 @@ confidence_high=None)
                 pl.col("constant").eq_missing(pl.lit(constant, dtype=pl.String)),
                 pl.col("body_constant").eq_missing(pl.lit(near, dtype=pl.String)),
             )
-        except UnicodeEncodeError:  # a name that no table can hold
+        except UnicodeEncodeError:  # a name that can't be in a table
             return None
         return _read_rule_row(found.row(0)) if len(found) else None
 
     def diff(self, other: RuleSet, by: str | None = None) -> RuleDiff:
-        """Say which rules are only in this set, only in the other, and how a number changed for the others.
+        """Return the rules only in this set, those only in the other, and how a measure changed for the others.
 
         >>> old = RuleSet([(Rule("r", ("s",)), {"score": 0.5}), (Rule("r", ("t",)), {"score": 0.25})])
         >>> new = RuleSet([(Rule("r", ("s",)), {"score": 0.75})])
         >>> print(old.diff(new))
-        1 only in this, 0 only in that, 1 in both; score changed for 1, by 0.25 at most
+        1 only in this, 0 only in that, 1 in both; score changed for 1, by at most 0.25
         """
         here, there = self._with_gain(), other._with_gain()
         by = _choose_rule_number(by, here)
@@ -271,11 +271,11 @@ confidence_high=None)
 
 @dataclass(frozen=True, eq=False)
 class RuleDiff:
-    """What `RuleSet.diff` found.
+    """The result of `RuleSet.diff`.
 
     only_this, only_that: rules that only one of the sets has.
-    both: a row for each common rule, with its number in `this`, in `that`, and the `change`; the largest first.
-    by: the number that was compared.
+    both: a row for each common rule, with its measure in `this`, in `that`, and the `change`; the largest first.
+    by: the measure that was compared.
     """
 
     only_this: RuleSet
@@ -288,7 +288,7 @@ class RuleDiff:
             f"{len(self.only_this):,} only in this, {len(self.only_that):,} only in that, {len(self.both):,} in both"
         )
         changes = [abs(change) for change in self.both["change"] if change]
-        most = f", by {max(changes):.4g} at most" if changes else ""
+        most = f", by at most {max(changes):.4g}" if changes else ""
         return f"{counts}; {self.by} changed for {len(changes):,}{most}"
 
 
@@ -300,9 +300,9 @@ def _make_scored_rule(entry: Entry) -> ScoredRule:
             return ScoredRule(entry)
         case (Rule() as rule, Mapping() as numbers):
             if unknown := [name for name in numbers if name not in NUMBERS]:
-                raise OptionError(f"Numbers of a rule are {', '.join(NUMBERS)}; got {unknown[0]!r}.")
+                raise OptionError(f"Measures of a rule are {', '.join(NUMBERS)}; got {unknown[0]!r}.")
             return ScoredRule(rule, **numbers)
-    raise OptionError(f"Argument 'rules' of RuleSet must hold Rule, ScoredRule or (Rule, numbers), got {entry!r}.")
+    raise OptionError(f"Argument 'rules' of RuleSet must be Rule, ScoredRule or (Rule, measures), got {entry!r}.")
 
 
 def _read_rule_row(row: tuple[object, ...]) -> ScoredRule:
@@ -335,12 +335,12 @@ def _sort_rule_frame(
     keys, names = [*first, by, *KEY], frame.columns
     if by == GAIN:
         frame = frame.with_columns(measure_gain().alias(GAIN))
-    # Nulls of `by` are last; of constants they are first, as `Rule` orders itself.
+    # Nulls of `by` come last, nulls of constants first, as in the order of `Rule`.
     return frame.sort(
         keys, descending=[descending and k == by for k in keys], nulls_last=[k == by for k in keys]
     ).select(names)
 
 
 def measure_gain() -> pl.Expr:
-    """Return what each rule adds; see `ScoredRule.gain`."""
+    """Return the gain of each rule; see `ScoredRule.gain`."""
     return pl.coalesce("confidence_low", "confidence") - pl.col("base_rate")

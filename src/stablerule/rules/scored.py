@@ -1,4 +1,4 @@
-"""A rule with what is known about it, in numbers: as a value, as a row of a table that is checked, in a notebook."""
+"""ScoredRule: a rule with its measures; the table of such rules, checked; and its HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ NUMBERS: Final = (
     "confidence_low",
     "confidence_high",
 )
-GAIN: Final = "gain"  # a number that follows from others
-DROPPED: Final = ("confidence_error",)  # a number that older versions wrote
+GAIN: Final = "gain"  # computed from other measures
+DROPPED: Final = ("confidence_error",)  # a measure that older versions wrote
 SCHEMA: Final[dict[str, pl.DataType]] = {
     "head_relation": pl.String(),
     "body": pl.List(pl.String()),
@@ -39,30 +39,30 @@ SCHEMA: Final[dict[str, pl.DataType]] = {
     **dict.fromkeys(NUMBERS, pl.Float64()),
 }
 
-# Below the line of a confidence, against luck: a rule that was right twice in two cases is not certain.
+# Added to the denominator of a confidence: a rule that is correct in two of two cases is not certain.
 PESSIMISM: Final = 5.0
 Repeated: TypeAlias = Literal["error", "first"]
-# Of a set of rules in a notebook.
+# For the table of a set of rules in a notebook.
 SHOWN, SHOWN_NUMBERS = 10, ("score", "confidence", "pca_confidence", "support")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredRule:
-    """A rule and its numbers; None where a number is not known.
+    """A rule and its measures; None is unknown.
 
-    score: what the learner gave.
-    support: pairs that the body links and the head relation holds; an estimate may be broken.
-    body_count: pairs that the body links.
+    score: the learner's score.
+    support: number of pairs that the body links and the head relation links as well; an estimate may be fractional.
+    body_count: number of pairs that the body links.
     confidence: support / (body_count + 5).
-    pca_confidence: the same, counting only pairs whose X has some fact of the head relation.
-    head_coverage: support over the facts of the head relation.
-    base_rate: how often the conclusion would be true with a random X, which has the head relation, or with a random Y,
-        whichever is more often; on average over the pairs that the body links, or over some of them.
-    confidence_low, confidence_high: where the exact confidence is, at 95%, if it was measured on some entities X. The
-        confidence itself where it is exact.
+    pca_confidence: the same, counting only pairs whose X has a fact of the head relation.
+    head_coverage: support / number of facts of the head relation.
+    base_rate: how often the conclusion would be true for a random X that has the head relation, or for a random Y,
+        whichever is more frequent; averaged over the pairs that the body links, or a sample of them.
+    confidence_low, confidence_high: the 95% interval of the exact confidence, if it was measured on a sample of
+        entities X; otherwise the confidence itself.
 
-    Where a rule was measured on some entities, support and body count are estimates for all, but the confidences are
-    those of the pairs that were seen, so that the 5 weighs more.
+    If a rule was measured on a sample, support and body count are estimates for all entities. The confidences are those
+    of the pairs in the sample, where the 5 has more weight.
 
     >>> from stablerule.rules import Rule
     >>> print(ScoredRule(Rule("nationality", ("born_in", "city_of")), score=0.91, support=12))
@@ -82,18 +82,18 @@ class ScoredRule:
 
     @property
     def gain(self) -> float | None:
-        """What the rule adds: the lower end of its confidence less the base rate of its conclusion."""
+        """The lower bound of the confidence minus the base rate."""
         least = self.confidence if self.confidence_low is None else self.confidence_low
         return None if least is None or self.base_rate is None else least - self.base_rate
 
     @property
     def is_estimate(self) -> bool:
-        """Whether the numbers are known to come from a sample."""
+        """Whether the measures come from a sample."""
         return self.confidence_low != self.confidence_high
 
     @property
     def numbers(self) -> dict[str, float]:
-        """The numbers that are known."""
+        """The known measures."""
         return {name: value for name in NUMBERS if (value := getattr(self, name)) is not None}
 
     def __str__(self) -> str:
@@ -102,23 +102,23 @@ class ScoredRule:
 
 
 def spell_rule_number(number: float) -> str:
-    """Write a number so that the same one is read back, a whole one without a point.
+    """Spell a number such that reading it gives the same number; a whole one has no decimal point.
 
     >>> spell_rule_number(12.0), spell_rule_number(0.1), spell_rule_number(1e300)
     ('12', '0.1', '1e+300')
     """
-    # Beyond 2 ** 53 a float is whole anyway, and writing all its digits would only be long.
+    # Floats above 2 ** 53 are always whole, and their digits would be long.
     return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
 
 
 def make_rule_frame(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
-    """Make a frame from lists by column; ints become floats, and what can't be in a table is an error."""
+    """Make a frame from lists by column; ints become floats, and values that don't fit a column are an error."""
     series = []
     for name, values in columns.items():
         try:
             series.append(_make_body_column(values) if name == "body" else _make_rule_column(name, values))
         except UnicodeEncodeError as error:
-            raise ReadError(f"a name in column {name!r} is no Unicode text: {error.object!r}.") from error
+            raise ReadError(f"a name in column {name!r} is not valid Unicode: {error.object!r}.") from error
         except (TypeError, ValueError, OverflowError) as error:
             problem = str(error).partition("\n")[0]
             raise ReadError(f"column {name!r} must have {_name_wanted_values(name)}: {problem}.") from error
@@ -135,7 +135,7 @@ def _make_rule_column(name: str, values: Sequence[Any]) -> pl.Series:
 
 
 def _make_body_column(bodies: Sequence[Any]) -> pl.Series:
-    """Make a column of lists from one long list: polars takes ten times as long over many small ones."""
+    """Make a column of lists from one long list, since polars is ten times slower with many small ones."""
     if not all(isinstance(body, list | tuple) and body for body in bodies):
         if wrong := [body for body in bodies if not isinstance(body, list | tuple | None)]:
             raise TypeError(f"found {wrong[0]!r}")
@@ -146,7 +146,7 @@ def _make_body_column(bodies: Sequence[Any]) -> pl.Series:
 
 
 def check_rule_frame(frame: pl.DataFrame, *, repeated: Repeated = "error") -> pl.DataFrame:
-    """Return the frame with all columns in order and of the right type, or say what is wrong with it."""
+    """Return the frame with all columns in order and of the right type; anything wrong is an error."""
     if repeated not in ("error", "first"):
         raise OptionError(f"Argument 'repeated' must be 'error' or 'first', got {repeated!r}.")
     frame = _add_missing_rule_columns(frame)
@@ -165,7 +165,7 @@ def _add_missing_rule_columns(frame: pl.DataFrame) -> pl.DataFrame:
     unknown = [name for name in frame.columns if name not in (*SCHEMA, *DROPPED)]
     if missing or unknown:
         what = f"no column {missing[0]!r}" if missing else f"an unknown column {unknown[0]!r}"
-        raise ReadError(f"a frame of rules has the columns {', '.join(SCHEMA)}; found {what}.")
+        raise ReadError(f"expected the columns {', '.join(SCHEMA)}, found {what}.")
     columns = []
     for name, dtype in SCHEMA.items():
         found = frame[name] if name in frame.columns else pl.Series(name, [None] * len(frame), dtype=dtype)
@@ -190,7 +190,7 @@ def _name_wanted_values(column: str) -> str:
 
 
 def _check_rule_rows(frame: pl.DataFrame) -> None:
-    """Hold the rows against what `Rule` accepts, all at once; the message comes from `Rule` itself."""
+    """Check all rows at once against the conditions of `Rule`, which makes the message."""
     steps, constant, near = pl.col("body"), pl.col("constant"), pl.col("body_constant")
     wrong_constant = (constant == "") | (near == "") | (steps.list.len() != 1) | steps.is_null()
     wrong = pl.any_horizontal(
@@ -208,7 +208,7 @@ def _check_rule_rows(frame: pl.DataFrame) -> None:
         constants = None if constant_ is None and near_ is None else (constant_, near_)
         Rule(head_relation, tuple(body or ()), constants)
     except OptionError as error:
-        raise ReadError(f"row {row + 1:,} is no rule. {error}") from error
+        raise ReadError(f"row {row + 1:,} is not a rule. {error}") from error
 
 
 def _match_wrong_relation(name: pl.Expr) -> pl.Expr:
@@ -221,10 +221,9 @@ def _check_rule_numbers(frame: pl.DataFrame) -> None:
         good = number.is_finite() if name == "score" else number.is_finite() & (number >= 0)
         rows = frame.select((~good).arg_true()).to_series()
         if len(rows):
-            must = "a number" if name == "score" else "a number, 0 or more"
+            must = "a number" if name == "score" else "a number of at least 0"
             raise ReadError(
-                f"row {rows[0] + 1:,}: {name} must be {must}, or null where it is not known, "
-                f"got {frame[name][rows[0]]}."
+                f"row {rows[0] + 1:,}: {name} must be {must}, or null if unknown, got {frame[name][rows[0]]}."
             )
 
 
@@ -233,11 +232,11 @@ def _check_distinct_rules(frame: pl.DataFrame) -> None:
     if len(again):
         head_relation, body, constant, near = frame.select(KEY).row(again[0])
         rule = Rule(head_relation, tuple(body), None if constant is None else (constant, near))
-        raise ReadError(f"row {again[0] + 1:,}: a rule must be there once, this one is there again: {rule}")
+        raise ReadError(f"row {again[0] + 1:,}: this rule is repeated: {rule}. Keep one.")
 
 
 def spell_rules_as_html(title: str, rules: Iterable[ScoredRule], more: int) -> str:
-    """Write a table of rules; names are escaped, and a number that is an estimate begins with ~."""
+    """Spell a table of rules as HTML; names are escaped, and estimates start with ~."""
     rows = "".join(map(_spell_rule_row, rules))
     titles = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in SHOWN_NUMBERS)
     behind = f"<p>and {more:,} more</p>" if more > 0 else ""
@@ -253,7 +252,7 @@ def _spell_rule_row(one: ScoredRule) -> str:
 
 
 def spell_rule_cell(one: ScoredRule, name: str) -> str:
-    """Write a number for people; one that is an estimate begins with ~.
+    """Spell a measure for people; an estimate starts with ~.
 
     >>> from stablerule.rules import Rule, ScoredRule
     >>> sampled = ScoredRule(Rule("r", ("s",)), support=1200, confidence=0.5, confidence_low=0.4, confidence_high=0.6)

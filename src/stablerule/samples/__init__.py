@@ -1,4 +1,4 @@
-"""What the learner sees: closed and open walks, counted."""
+"""The training samples of a learner: counts of closed and open walks."""
 
 from stablerule.samples.samples import RuleSamples, check_walk_lengths, sample_rules
 

@@ -1,4 +1,4 @@
-"""Samples of a graph: how often random walks along each body were closed by each relation, and how often by none."""
+"""Sample a graph: count how often random walks along each body are closed by each relation, or by none."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ LONGEST = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RuleSamples:
-    """A multiset of (body, head relation) pairs, kept as counts.
+    """A multiset of (body, head relation) pairs, stored as counts.
 
-    bodies: (U, L) relation ids, sorted, short ones filled with -1 at the end. The cells of the sparse count matrix
-    bodies x (2R + 1) are `cell_bodies`, `cell_heads`, `cell_counts`, sorted by body; head relation 2R is NEG.
+    bodies: (U, L) relation ids, sorted, padded with -1. The cells of the sparse count matrix bodies x (2R + 1) are
+    `cell_bodies`, `cell_heads`, `cell_counts`, sorted by body; head relation 2R is NEG.
     """
 
     n_relations: int
@@ -39,37 +39,37 @@ class RuleSamples:
 
     @property
     def negative(self) -> int:
-        """NEG, the head of a path that no relation closes."""
+        """NEG, the head relation of paths that no relation closes."""
         return 2 * self.n_relations
 
     @property
     def n_bodies(self) -> int:
-        """U: different bodies."""
+        """U: the number of distinct bodies."""
         return len(self.bodies)
 
     @property
     def n_samples(self) -> int:
-        """How many samples were counted."""
+        """The number of samples."""
         return int(self.cell_counts.sum())
 
     @property
     def max_length(self) -> int:
-        """L."""
+        """L: the longest body."""
         return int(self.bodies.shape[1])
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """(U,): the length of each body."""
+        """The length of each body (U,)."""
         lengths: NDArray[np.int64] = (self.bodies >= 0).sum(1)
         return lengths
 
     @cached_property
     def totals(self) -> NDArray[np.int64]:
-        """(U,): how often each body was walked."""
+        """How often each body was walked (U,)."""
         return np.bincount(self.cell_bodies, self.cell_counts, self.n_bodies).astype(np.int64)
 
     def count_heads(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(n, 2R): how often each relation closed each of some bodies, given by their rows."""
+        """Return how often each relation closed each of some bodies, given by their rows: (n, 2R)."""
         low, high = np.searchsorted(self.cell_bodies, rows), np.searchsorted(self.cell_bodies, rows, side="right")
         place = np.repeat(np.arange(len(rows)), high - low)
         cells = np.arange(len(place)) + np.repeat(low - np.cumsum(high - low) + (high - low), high - low)
@@ -79,19 +79,19 @@ class RuleSamples:
 
     @cached_property
     def closed(self) -> NDArray[np.bool_]:
-        """(U,): whether any relation ever closed the body. One that was never closed can't be a rule."""
+        """Whether any relation ever closed each body (U,); a body that was never closed can't become a rule."""
         found = np.zeros(self.n_bodies, bool)
         found[self.cell_bodies[self.cell_heads != self.negative]] = True
         return found
 
     def split(self, share: float, seed: int) -> tuple[RuleSamples, RuleSamples]:
-        """Deal each single sample to the second part with probability `share`; both keep all bodies and cells."""
+        """Put each sample into the second part with probability `share`; both parts keep all bodies and cells."""
         rng = np.random.default_rng([seed, 7])
         second = rng.binomial(self.cell_counts, share)
         return self._with(self.cell_counts - second), self._with(second)
 
     def of_length(self, length: int) -> NDArray[np.bool_]:
-        """(cells,): mark the cells whose body has this length."""
+        """Return a mask (cells,) of the cells whose body has this length."""
         mask: NDArray[np.bool_] = (self.lengths == length)[self.cell_bodies]
         return mask
 
@@ -124,14 +124,14 @@ def sample_rules(
     seed: int = 0,
     threads: int | None = None,
 ) -> RuleSamples:
-    """Walk the graph at random and count what closes.
+    """Walk the graph at random, and count which relations close the walks.
 
-    walks: dealt out evenly to all relations and inverses that have examples, whatever their number.
-    backtracking: look at every step whether a relation closes the walk; False looks at the last only (NoBack).
-    negatives: "open" counts every open path as NEG; "paper" only the full walks that never closed; "none" none.
-    examples: the facts that walks begin from and that may close them; None is all. A path that only other facts
-        close is no sample at all.
-    Same seed, same samples, whatever the number of threads.
+    walks: their number, divided equally among all relations and inverses with examples.
+    backtracking: check after every step whether a relation closes the walk; False checks after the last only (NoBack).
+    negatives: "open" counts every open path as NEG; "paper" only full walks that were never closed; "none" none.
+    examples: the facts that walks start from and that may close them; None is all. A path that only other facts close
+        is not a sample.
+    The samples depend on the seed, but not on the number of threads.
 
     >>> from stablerule.graph import Dataset
     >>> facts = [("ann", "parent_of", "bob"), ("bob", "parent_of", "cid"), ("ann", "grandparent_of", "cid")]
@@ -146,7 +146,7 @@ def sample_rules(
     if not 0 <= seed < 2**63:
         raise OptionError(f"Argument 'seed' must be a whole number of at least 0, got {seed}.")
     if not graph.n_facts:
-        raise InputError("The graph has no facts to walk.")
+        raise InputError("The graph has no facts to sample from.")
     with progress_bar("walking", walks) as advance:
         how = Walking(max_length, min_length, backtracking, NEGATIVES[negatives], seed)
         keys, heads, counts = count_walks(graph, walks, how, examples=examples, threads=threads, progress=advance)
@@ -156,7 +156,7 @@ def sample_rules(
 
 
 def check_walk_lengths(min_length: int, max_length: int) -> None:
-    """Refuse lengths that no walk has."""
+    """Raise an error for invalid lengths of walks."""
     if not 1 <= min_length <= max_length <= LONGEST:
         raise OptionError(
             f"Arguments 'min_length' and 'max_length' must be in 1..{LONGEST} and in order, "

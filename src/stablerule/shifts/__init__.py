@@ -1,4 +1,4 @@
-"""How queries differ: signatures, groups, splits that shift on purpose, and the comparison of two sets of queries."""
+"""Shifts between queries: path signatures, groups, splits with a known shift, and the shift report."""
 
 from stablerule.shifts.advice import Thresholds
 from stablerule.shifts.coverage import measure_body_coverage

@@ -1,4 +1,4 @@
-"""The verdict on current queries, and what to do about it."""
+"""The verdict of a shift report, and its advice."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ MANY = 0.05
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What makes a verdict.
+    """The thresholds of the verdict.
 
-    outside: the share of queries out of reach (an unseen name, or nothing fires) from which the verdict is "outside";
-    distance: how much larger than its mean by chance a distance must be to be called shifted, besides being larger
-    than 99% of what chance gives.
+    outside: the share of queries out of reach (an unseen name, or no rule fires) from which the verdict is "outside".
+    distance: how far a distance must exceed its mean by chance to be "shifted". It must also exceed its 99% point.
     """
 
     outside: float = 0.2
@@ -34,10 +33,11 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class QueryReach:
-    """How many of n queries the rules can say anything about.
+    """How many of n queries are out of reach of the rules.
 
-    unseen_entity, unseen_relation: the graph does not have the name; nothing_fires: it has both, and no rule reaches a
-    new candidate. Each query is counted once, in this order. reference_nothing_fires: the share among the reference.
+    unseen_entity, unseen_relation: the name is not in the graph. nothing_fires: both names are, but no rule reaches a
+    new candidate. Each query is counted once, in this order. reference_nothing_fires: the share of such reference
+    queries.
     """
 
     n: int
@@ -58,7 +58,7 @@ class QueryReach:
 
 
 def count_queries_in_reach(current: QuerySet, now: Profile, before: Profile) -> QueryReach:
-    """Count the current queries that are out of reach; now, before: those in the graph, and the reference."""
+    """Count the current queries that are out of reach; now, before: profiles of the current and reference queries."""
     no_relation = current.relations < 0
     no_entity = current.entities < 0
     return QueryReach(
@@ -81,18 +81,18 @@ def judge_shift(
     reasons = []
     excess = reach.outside - reach.reference_nothing_fires
     if reach.outside >= limits.outside and excess >= limits.outside / 2:
-        reasons.append(f"{reach.outside:.0%} of the queries are out of reach (outside from {limits.outside:.0%})")
+        reasons.append(f"{reach.outside:.0%} of the queries are out of reach (limit: {limits.outside:.0%})")
     if expected.refused:
-        reasons.append(f"expected accuracy can't be told: {expected.refused}")
+        reasons.append(f"expected accuracy cannot be estimated: {expected.refused}")
     if reasons:
         return "outside", reasons
     far = [distance for distance in distances if distance.is_shifted]
     if far:
         return "shifted", [
-            f"{one.measure}: {one.value:.2f}, by chance {one.null:.2f} on average and at most {one.null_high:.2f}"
+            f"{one.measure}: distance {one.value:.2f} (by chance {one.null:.2f} on average, up to {one.null_high:.2f})"
             for one in far
         ]
-    return "similar", ["no distance is larger than chance gives by enough to matter, and few queries are out of reach"]
+    return "similar", ["no distance is clearly larger than by chance, and few queries are out of reach"]
 
 
 def advise_on_shift(
@@ -104,36 +104,38 @@ def advise_on_shift(
     *,
     labelled: int,
 ) -> list[str]:
-    """Say what helps, the most pressing first."""
+    """Return advice, the most important first."""
     advice = []
     if reach.unseen_relation:
         some = ", ".join(name for name, _ in reach.names["relations"])
-        advice.append(f"No rule concludes a relation that the graph lacks ({some}): add facts of it and learn again.")
+        advice.append(f"The model has no rules for unseen relations ({some}). Add facts of them and train again.")
     if reach.unseen_entity:
         advice.append(
-            f"{reach.unseen_entity:,} queries are about entities without any fact. Add what is known about them to the "
-            "graph and pass it (graph=... or --graph): the rules need not be learned again."
+            f"{reach.unseen_entity:,} queries are about unseen entities. Add facts about them to the graph and pass it "
+            "(graph=... or --graph); no retraining is needed."
         )
     if reach.nothing_fires / max(reach.n, 1) > reach.reference_nothing_fires + MANY:
         advice.append(
-            "For many queries no rule reaches a candidate. More facts about these entities help at once; rules of "
-            "other shapes (max_length, min_support) may help after learning again."
+            "For many queries no rule reaches a candidate. Add facts about these entities, or train again with longer "
+            "or rarer rules (max_length, min_support)."
         )
     if expected.refused:
         advice.append(
-            "Find the answers to 100 or so of these queries, put them in the file, and run this again with --labels."
+            "Collect the answers to about 100 of these queries, add them to the file, and run this again with --labels."
         )
     elif verdict == "shifted" and not labelled:
         advice.append(
-            "The expectation takes queries that look alike to be equally hard. To make sure, find the answers to 100 "
-            "or so of these queries, put them in the file, and run this again with --labels."
+            "The estimate assumes that similar queries are equally hard. To check it, collect the answers to about 100 "
+            "of these queries, add them to the file, and run this again with --labels."
         )
     if spots and expected.mrr is not None:
         worst = min(spots, key=lambda spot: spot.expected_mrr)
         advice.append(
-            f"Do not act unseen on answers where the model is weak: {worst.name} ({worst.n:,} queries, expected MRR "
-            f"{worst.expected_mrr:.2f}). Look at their explanations, or ask for a probability."
+            f"Review answers where the model is weak: {worst.name} ({worst.n:,} queries, expected MRR "
+            f"{worst.expected_mrr:.2f}). Check their explanations or probabilities before you use them."
         )
     if any(cause.kind == "relation" and cause.before == 0 for cause in causes):
-        advice.append("Some relations were never asked in the reference: judge the model on facts of theirs first.")
-    return advice or ["Nothing: these queries look like those that the model was judged on."]
+        advice.append(
+            "The reference has no queries for some of these relations. Evaluate the model on facts of them first."
+        )
+    return advice or ["Nothing: these queries look like the ones that the model was evaluated on."]

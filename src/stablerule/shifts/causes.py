@@ -1,4 +1,4 @@
-"""What makes two sets of queries differ, by name: relations, degrees and bodies whose share moved the most."""
+"""Name what changed between two sets of queries: the relations, degrees and bodies whose share moved most."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SURE = 3.0  # standard errors
 
 @dataclass(frozen=True)
 class ShiftCause:
-    """A kind of query whose share changed: from `before` in the reference to `now`.
+    """A kind of query whose share changed from `before` in the reference to `now`.
 
-    standard_error: of the change; kind: relation, degree or body.
+    standard_error: of the change. kind: "relation", "degree", or "body" for the queries that a rule's body applies to.
     """
 
     kind: str
@@ -32,17 +32,22 @@ class ShiftCause:
 
     @property
     def change(self) -> float:
-        """How much the share rose."""
+        """The increase of the share."""
         return self.now - self.before
 
     def __str__(self) -> str:
-        """Say it in a sentence.
+        """Spell it in a sentence.
 
         >>> print(ShiftCause("degree", "about entities of degree 3 or less", 0.18, 0.61, 0.01))
-        queries about entities of degree 3 or less rise from 18% to 61%
+        61% of the queries are about entities of degree 3 or less (before: 18%)
+        >>> print(ShiftCause("body", "nationality <- born_in, city_of", 0.48, 0.91, 0.01))
+        the rule nationality <- born_in, city_of applies to 91% of the queries for its relation (before: 48%)
         """
-        moved = "rise" if self.change > 0 else "fall"
-        return f"queries {self.name} {moved} from {self.before:.0%} to {self.now:.0%}"
+        if self.kind == "body":
+            what = f"the rule {self.name} applies to {self.now:.0%} of the queries for its relation"
+        else:
+            what = f"{self.now:.0%} of the queries are {self.name}"
+        return f"{what} (before: {self.before:.0%})"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values, with the sentence."""
@@ -50,7 +55,7 @@ class ShiftCause:
 
 
 def name_shift_causes(reference: Profile, current: Profile, profiler: Profiler) -> list[ShiftCause]:
-    """List the shares that moved, beyond three standard errors and by at least two points, the largest change first."""
+    """Return the shares that moved by over three standard errors and at least two points, the largest change first."""
     words = profiler.graph.vocabulary
     relations = np.unique(np.concatenate([reference.relations, current.relations]))
     found = _keep_largest_causes(
@@ -80,7 +85,7 @@ def name_shift_causes(reference: Profile, current: Profile, profiler: Profiler) 
 
 
 def _find_body_causes(reference: Profile, current: Profile, profiler: Profiler) -> list[ShiftCause]:
-    """Look at each body among the queries of its relation: else a relation that is asked more often moves them all."""
+    """Compare each body among the queries of its relation: otherwise a more frequent relation would move all bodies."""
     found = []
     for relation in np.intersect1d(reference.relations, current.relations):
         old, new = np.flatnonzero(reference.relations == relation), np.flatnonzero(current.relations == relation)
@@ -92,13 +97,13 @@ def _find_body_causes(reference: Profile, current: Profile, profiler: Profiler) 
         now = np.asarray(current.fires[new][:, columns].mean(0)).ravel()
         for place, column in enumerate(columns.tolist()):
             error = _estimate_standard_error(before[place], len(old), now[place], len(new))
-            name = f"where the body of {profiler.body_name(column)} leads somewhere"
+            name = profiler.body_name(column)
             found.append(ShiftCause("body", name, float(before[place]), float(now[place]), error))
     return found
 
 
 def _keep_distinct_bodies(columns: NDArray[np.int64], before: Any, now: Any, profiler: Profiler) -> NDArray[np.int64]:
-    """Of bodies that lead somewhere for the very same queries keep the shortest: the others say the same again."""
+    """Keep the shortest of all bodies that fire for exactly the same queries."""
     found: dict[bytes, int] = {}
     lengths = (profiler.bodies[columns] >= 0).sum(1)
     for column in columns[np.argsort(lengths, kind="stable")].tolist():
@@ -113,9 +118,9 @@ def _make_share_cause(kind: str, name: str, before: NDArray[np.bool_], now: NDAr
 
 
 def _estimate_standard_error(before: float, n_before: int, now: float, n_now: int) -> float:
-    """Of the difference of two shares, if both came from one pot."""
+    """Return the standard error of the difference of two shares, under the hypothesis that they are equal."""
     share = (before * n_before + now * n_now) / max(n_before + n_now, 1)
-    share = min(share, 1.0)  # a mean of ones may be rounded up
+    share = min(share, 1.0)  # the mean of ones may be rounded above 1
     return float(np.sqrt(share * (1 - share) * (1 / max(n_before, 1) + 1 / max(n_now, 1))))
 
 

@@ -1,4 +1,4 @@
-"""How often the body of each good rule links the facts of a group, beside all of them: where a rule has its ground."""
+"""Measure how often the body of each good rule links the facts of a group, compared with all facts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def measure_body_coverage(
     """Return a row for each of the best `top` chain rules of each relation (or of one), and each group.
 
     Columns: rule, confidence, group, facts (of the relation in the group), covered (the share of them that the body
-    links), average (the share over all groups), ratio (covered / average; null where nothing is covered). It looks at
-    the answers: it describes groups, and is not there for a model. Rules longer than 3 are left out.
+    links), average (the share over all groups), ratio (covered / average; null if no fact is covered). It uses the
+    answers, so it describes groups and must not be an input to a model. Rules longer than 3 are skipped.
 
     >>> from stablerule import Tabular, households
     >>> from stablerule.shifts import by_random

@@ -1,4 +1,4 @@
-"""How far groups of facts, or two sets of queries, are apart: from 0 to 1, each beside what chance would give."""
+"""Distances between groups of facts, or between two sets of queries, from 0 to 1, compared with chance."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ if TYPE_CHECKING:
     from stablerule.shifts.profile import Profile
     from stablerule.shifts.signatures import Signatures
 
-CONTROLS = 20  # random groupings that are measured beside
+CONTROLS = 20  # random groupings to compare with
 CLASSIFIER_CONTROLS = 19
 MOST_CLASSIFIED = 3000
 FOLDS = 4
-NEARLY_ALL = 0.95  # what share of random groupings stays below, in a table of chance
+NEARLY_ALL = 0.95  # quantile of the random groupings
 RESAMPLES = 200
-BEYOND = 0.99
+BEYOND = 0.99  # quantile of the resampled distances
 
 
 @dataclass(frozen=True)
 class ShiftSize:
-    """One measure of the distance between groups.
+    """One distance between groups.
 
-    value: 0 where the groups are alike, 1 where they have nothing in common; chance: the mean of the same measure over
-    random groups of these sizes; chance_high: the most that nearly all of them reach. Where `value` is not above
-    `chance_high`, there is no shift to be seen.
+    value: 0 for equal groups, 1 for groups with nothing in common. chance: the mean distance of random groups of the
+    same sizes. chance_high: their 95% point. Without a `value` above `chance_high`, no shift is visible.
     """
 
     measure: str
@@ -42,7 +41,7 @@ class ShiftSize:
 
     @property
     def is_shifted(self) -> bool:
-        """Whether it is more than chance gives."""
+        """Whether the distance is larger than by chance."""
         return self.value > self.chance_high
 
     def to_json(self) -> dict[str, Any]:
@@ -53,11 +52,11 @@ class ShiftSize:
 def measure_shift(
     facts: Triples, labels: NDArray[np.int64], graph: Graph, signatures: Signatures, *, seed: int = 0
 ) -> tuple[ShiftSize, ...]:
-    """Measure how far groups of facts are apart: relation mix, bodies that link them, degrees, and a classifier.
+    """Measure the distance between groups of facts: relation mix, bodies that link them, degrees, and a classifier.
 
     The first three are Jensen-Shannon distances between the distributions of the groups, as a share of the largest
-    possible. The last is how well a logistic regression tells the groups apart by their path signatures, on facts it
-    was not fitted to: the mean area under the curve of each group against the rest, stretched so that chance is 0.
+    possible. The last is how well a logistic regression distinguishes the groups by their path signatures, on held-out
+    facts: the mean area under the ROC curve of each group against the rest, rescaled so that chance is 0.
     """
     random = np.random.default_rng(seed)
     relations = encode_one_hot(facts.relations % graph.n_relations)
@@ -74,8 +73,10 @@ def measure_shift(
 
 @dataclass(frozen=True)
 class Distance:
-    """One distance, 0 to 1. null: its mean where both sets are drawn from one pot; null_high: the 99% point of that;
-    p: the share of such draws that are as far apart, never 0; is_shifted: beyond the 99% point, and large enough.
+    """One distance between two sets of queries, 0 to 1.
+
+    null: its mean if both sets are resampled from all queries. null_high: the 99% point. p: the share of resamples that
+    are at least as far apart, never 0. is_shifted: above the 99% point, and by enough to matter.
     """
 
     measure: str
@@ -87,7 +88,7 @@ class Distance:
 
     @property
     def is_shifted(self) -> bool:
-        """Whether it is more than chance gives, and large enough to matter."""
+        """Whether the distance is larger than by chance, by enough to matter."""
         return self.value > self.null_high and self.value - self.null > self.least
 
     def to_json(self) -> dict[str, Any]:
@@ -96,15 +97,14 @@ class Distance:
 
 
 def measure_distances(reference: Profile, current: Profile, *, least: float, seed: int) -> tuple[Distance, ...]:
-    """Compare relation mix, degrees and the bodies that fire: Jensen-Shannon, with a resampled null each.
+    """Compare relation mix, degrees and bodies that fire: Jensen-Shannon distances with a resampled null.
 
-    Sets of different sizes are compared as if they had the same number of queries, so that the distance does not
-    depend on how many there are.
+    Both sets have the same weight, so the distance does not depend on their sizes.
     """
     random = np.random.default_rng(seed)
     relations = encode_one_hot(np.concatenate([reference.relations, current.relations]))
     degrees = encode_one_hot(classify_degrees(np.concatenate([reference.degrees, current.degrees])))
-    # A query where no body fires is a kind of query as well.
+    # Queries without any body that fires get a column of their own.
     fires = sparse.vstack([reference.fires, current.fires]).tocsr()
     silent = sparse.csr_matrix((np.asarray(fires.sum(1)).ravel() == 0).astype(float)[:, None])
     bodies = sparse.hstack([_share_out_query_rows(fires), silent]).tocsr()
@@ -116,9 +116,9 @@ def measure_distances(reference: Profile, current: Profile, *, least: float, see
 
 
 def measure_jensen_shannon(table: NDArray[np.float64] | Any) -> float:
-    """Distance between the rows of a table of counts (groups, values), each weighing as much as it counts.
+    """Return the distance between the rows of a table of counts (groups, values), weighted by their totals.
 
-    The square root of the mutual information of row and column, as a share of the largest possible.
+    It is the square root of the mutual information of row and column, as a share of the largest possible.
 
     >>> apart, alike = np.array([[4.0, 0.0], [0.0, 4.0]]), np.array([[2.0, 6.0], [1.0, 3.0]])
     >>> measure_jensen_shannon(apart), measure_jensen_shannon(alike)
@@ -141,7 +141,7 @@ def measure_jensen_shannon(table: NDArray[np.float64] | Any) -> float:
 def _measure_against_chance(
     measure: str, values: Any, labels: NDArray[np.int64], random: np.random.Generator
 ) -> ShiftSize:
-    """values: (n, m) sparse, what each fact adds to the distribution of its group."""
+    """Compare a distance with random groupings; values: (n, m) sparse, each fact's part in its group's distribution."""
 
     def distance(groups: NDArray[np.int64]) -> float:
         return measure_jensen_shannon((encode_one_hot(groups).T @ values).toarray())
@@ -155,7 +155,7 @@ def _measure_against_chance(
 def _measure_by_classifier(
     signatures: Signatures, labels: NDArray[np.int64], random: np.random.Generator, seed: int
 ) -> ShiftSize | None:
-    """None where there is too little of each group to fit and to judge, or nothing to fit with."""
+    """Return the distance by a classifier; None if groups are too small, or scikit-learn is not installed."""
     if not has_sklearn():
         return None
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  # an extra
@@ -184,7 +184,7 @@ def _measure_by_classifier(
 
 
 def _share_out_query_rows(fires: Any) -> Any:
-    """Each query counts the same, however many bodies fire for it."""
+    """Normalise rows, so that each query has the same weight however many bodies fire for it."""
     sums = np.asarray(fires.sum(1)).ravel()
     return sparse.diags(1 / np.maximum(sums, 1)) @ fires
 
@@ -206,12 +206,12 @@ def _measure_query_distance(
 
 
 def classify_degrees(degrees: NDArray[np.int64]) -> NDArray[np.int64]:
-    """0, 1, 2-3, 4-7, 8-15 ..."""
+    """Return the class of each degree: 0, 1, 2-3, 4-7, 8-15 ..."""
     classes: NDArray[np.int64] = np.ceil(np.log2(degrees + 1)).astype(np.int64)
     return classes
 
 
 def encode_one_hot(values: NDArray[Any]) -> Any:
-    """Whole numbers (n,) -> sparse (n, largest + 1) with a one in each row."""
+    """Return whole numbers (n,) as a sparse matrix (n, largest + 1) with a one in each row."""
     n = len(values)
     return sparse.csr_matrix((np.ones(n), (np.arange(n), values)), shape=(n, int(values.max()) + 1))

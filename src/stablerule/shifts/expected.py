@@ -1,9 +1,9 @@
-"""How accurate a model will be on queries whose answers nobody has told: measured on others, carried over.
+"""Estimate a model's accuracy on queries without answers, from reference queries with answers.
 
-Queries with known answers (the reference) are weighted so that they look like the new ones, from their own side. A
-regression that predicts the reciprocal rank carries most of it over, and the weighted mean of what it gets wrong
-corrects it: the estimate holds if either the weights or the regression are right. Both are fitted to other queries than
-those they are used on. None of it can see a change in how hard queries are that look the same.
+This is a doubly robust estimate. The reference queries are weighted so that they look like the current ones. A
+regression predicts the reciprocal rank of each query, and its weighted mean error on the reference corrects the
+prediction. The estimate is correct if either the weights or the regression are. Both are cross-fitted. No part of it
+can see that queries became harder if they look the same.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 MOST_REFERENCE = 8000
-FEWEST_EFFECTIVE = 40  # queries: with fewer, one can't tell
+FEWEST_EFFECTIVE = 40  # effective reference queries: with fewer, there is no estimate
 FEWEST_CURRENT = 10
 SIZE = 12  # dimensions of the bodies that fire
-MOST_WEIGHT = 20.0  # times the mean: above, a single query would speak for all
-TOGETHER = 1.15  # queries about one fact go wrong together, and weights are estimated: chance is larger than counted
-UNSEEN = 1.5  # how far a shift that can't be seen may go, in deviations over groups that only answers show
-SHRINK = 10.0  # queries that the mean of all is worth, beside those of a relation
+MOST_WEIGHT = 20.0  # times the mean weight; above, a single query would dominate
+TOGETHER = 1.15  # errors of queries about one fact are correlated, and weights are estimated: widens the interval
+UNSEEN = 1.5  # how large a hidden shift may be, in standard deviations over groups that only answers show
+SHRINK = 10.0  # the weight of the overall mean, in queries, when it is mixed with the mean of a relation
 
 
 @dataclass(frozen=True)
 class ExpectedAccuracy:
-    """The mean reciprocal rank to expect on the current queries, with its interval, or why it can't be told.
+    """The expected mean reciprocal rank on the current queries, with its interval, or why it cannot be estimated.
 
-    effective: how many reference queries the weights are worth; reference: the plain mean over those. chance and
-    hidden: the two parts of the standard error, from the number of queries, and from what only answers show.
-    blind: the interval makes room for a hidden difference only so far as the queries differ. Should they look the same,
-    and only the answers be others, the mean may be off by so much: that can't be told from queries.
+    effective: the effective sample size of the weighted reference queries. reference: their unweighted mean. chance,
+    hidden: the two parts of the standard error, from the number of queries, and from differences that only answers
+    show.
+    blind: how far the mean may be off if the queries look the same and only their answers changed. The interval allows
+    for hidden differences only as far as the queries differ.
     """
 
     mrr: float | None
@@ -71,12 +72,12 @@ def expect_accuracy(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> tuple[ExpectedAccuracy, NDArray[np.float64]]:
-    """Return the expectation for the current queries, and for each of them what the regression says.
+    """Return the estimate for the current queries, and the expected reciprocal rank of each.
 
-    hidden: groups of the reference queries that only their answers show. How much the regression is wrong from group to
-    group, although it was right on the whole, is what a shift that can't be seen may do: it widens the interval, the
-    more the current queries differ from the reference.
-    A query without any candidate stands by popularity, as those of the reference do: it gets their mean.
+    hidden: groupings of the reference queries that only their answers show. The error of the regression varies from
+    group to group, which shows how large the effect of a hidden shift may be. It widens the interval, the more the
+    current queries differ from the reference. A query without any candidate is ranked by popularity. It gets the mean
+    of such queries in the reference.
     """
     need_sklearn("Expecting accuracy")
     answered = np.flatnonzero(current.answered)
@@ -84,10 +85,10 @@ def expect_accuracy(
     usable = np.flatnonzero(reference.answered)
     plain = float(reciprocal_ranks.mean()) if len(reciprocal_ranks) else 0.0
     if len(answered) < FEWEST_CURRENT:
-        why = f"{len(answered):,} of these queries have a candidate, and it takes {FEWEST_CURRENT} to say anything"
+        why = f"only {len(answered):,} of these queries have a candidate; at least {FEWEST_CURRENT} are needed"
         return ExpectedAccuracy(None, None, None, confidence, 0.0, plain, why), each
     if len(usable) < FEWEST_EFFECTIVE:
-        why = f"{len(usable):,} reference queries have a candidate, and it takes {FEWEST_EFFECTIVE}"
+        why = f"only {len(usable):,} reference queries have a candidate; at least {FEWEST_EFFECTIVE} are needed"
         return ExpectedAccuracy(None, None, None, confidence, float(len(usable)), plain, why), each
     random = np.random.default_rng(seed)
     if len(usable) > MOST_REFERENCE:
@@ -100,7 +101,7 @@ def expect_accuracy(
     correction = float(weights @ errors / weights.sum())
     spread = float(weights @ (errors - correction) ** 2 / weights.sum())
     mean = float(on_new.mean()) + correction
-    # What is measured later is a mean over these very queries, so their own luck counts as well.
+    # Later the mean is measured on these same queries, so their own random variation counts as well.
     chance = TOGETHER * float(np.sqrt(spread / effective + spread / len(new)))
     between = UNSEEN * _measure_hidden_spread(hidden, usable, errors)
     unseen = float(np.sqrt(told_apart)) * between
@@ -114,7 +115,7 @@ def expect_accuracy(
     wide = sure * float(np.hypot(chance, unseen))
     low, high = max(0.0, mean - wide), min(1.0, mean + wide)
     if effective < FEWEST_EFFECTIVE:
-        why = f"the reference queries that look like these are worth {effective:.0f}, and it takes {FEWEST_EFFECTIVE}"
+        why = f"the effective sample is only {effective:.0f} reference queries; at least {FEWEST_EFFECTIVE} are needed"
         return ExpectedAccuracy(None, None, None, confidence, effective, plain, why), each
     blind = sure * float(np.hypot(chance, between * share))
     return ExpectedAccuracy(mean, low, high, confidence, effective, plain, None, chance, unseen, blind), each
@@ -123,9 +124,9 @@ def expect_accuracy(
 def _expect_without_candidate(
     reference: Profile, reciprocal_ranks: NDArray[np.float64], asked: NDArray[Any]
 ) -> tuple[NDArray[np.float64], float]:
-    """What to expect where no rule reaches anything, by relation (n,), and the standard error of its mean.
+    """Return the expected reciprocal rank of queries without a candidate (n,), and the standard error of its mean.
 
-    Without such queries in the reference nothing is known about them, and 0 is expected.
+    It is the mean of such reference queries, by relation; 0 if the reference has none.
     """
     known = np.flatnonzero(~reference.answered)
     if not len(known) or not len(asked):
@@ -139,7 +140,7 @@ def _expect_without_candidate(
 def _measure_hidden_spread(
     groupings: Sequence[NDArray[np.int64]], rows: NDArray[np.int64], errors: NDArray[np.float64]
 ) -> float:
-    """Deviation of the mean error from group to group, without what their sizes explain: the largest of all groupings.
+    """Return the standard deviation of the mean error over groups, beyond sampling error: the largest over groupings.
 
     >>> errors = np.array([0.1, 0.1, 0.1, -0.1, -0.1, -0.1])
     >>> round(_measure_hidden_spread([np.array([0, 0, 0, 1, 1, 1])], np.arange(6), errors), 3)
@@ -198,7 +199,7 @@ def _predict_reciprocal_ranks(
 
 
 def _fit_relation_means(relations: NDArray[Any], ranks: NDArray[np.float64]) -> Any:
-    """Give each relation its mean, drawn towards that of all."""
+    """Return a function from relations to mean reciprocal ranks, shrunk towards the overall mean."""
     top = int(relations.max()) + 1
     counts, sums = np.bincount(relations, minlength=top), np.bincount(relations, ranks, top)
     overall = float(ranks.mean())
@@ -232,7 +233,7 @@ def _make_dense_features(old: Profile, new: Profile, seed: int) -> tuple[NDArray
 
 
 def _make_sparse_features(old: Profile, new: Profile, seed: int) -> Any:
-    """For a linear classifier: what is one of many becomes columns, and numbers are put on one scale."""
+    """Return features for a linear classifier: categories as one-hot columns, numbers standardised."""
     numbers = np.concatenate([_stack_query_scores(old), _stack_query_scores(new)])
     numbers = (numbers - numbers.mean(0)) / np.maximum(numbers.std(0), 1e-9)
     bodies = reduce_signatures(sparse.vstack([old.fires, new.fires]).tocsr(), SIZE, seed)

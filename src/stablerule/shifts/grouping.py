@@ -1,4 +1,4 @@
-"""Groups of facts that are judged together, and how far they are from each other."""
+"""Group facts for evaluation: by paths, degree, relation, labels or at random, and measure the shift between groups."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Align = Literal["density", "arbitrary"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grouping(Sequence[str]):
-    """The group of each of n facts, as a sequence of names, which `evaluate(groups=...)` takes.
+    """The group of each of n facts, as a sequence of names for `evaluate(groups=...)`.
 
-    labels: (n,), places in `names`; shift: how far the groups are apart, beside what chance gives; notes: what a
-    reader should know.
+    labels: (n,), indices into `names`. shift: the distances between the groups, compared with chance. notes: remarks
+    for the user.
     """
 
     kind: str
@@ -42,7 +42,7 @@ class Grouping(Sequence[str]):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many facts each group has."""
+        """The number of facts of each group."""
         return dict(zip(self.names, np.bincount(self.labels, minlength=len(self.names)).tolist(), strict=True))
 
     @overload
@@ -58,7 +58,7 @@ class Grouping(Sequence[str]):
         return len(self.labels)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything but the label of each fact."""
+        """Return everything except the label of each fact."""
         return {
             "kind": self.kind,
             "options": dict(self.options),
@@ -84,10 +84,10 @@ def by_paths(
 ) -> Grouping:
     """Group the facts of each relation by their path signatures, into clusters of equal size.
 
-    This is the synthetic shift of the paper: within a relation, the sizes differ by at most one. Clusters of different
-    relations have nothing to do with each other, so their numbers have to be aligned: "density" numbers them from
-    the one with the fewest paths to the one with the most, "arbitrary" as they came. Relations with fewer facts than
-    groups are dealt out in turn. Needs the extra `shifts`.
+    This is the synthetic shift of the paper. Within a relation, the sizes differ by at most one. The clusters of
+    different relations are unrelated, so `align` decides which ones share a number: "density" numbers them from the
+    fewest paths to the most, "arbitrary" keeps their order. Facts of relations with fewer facts than groups are
+    assigned in turn. Needs the extra `shifts`.
     """
     _check_group_count(groups)
     _check_grouping_seed(seed)
@@ -107,7 +107,7 @@ def by_paths(
         points = reduce_signatures(_keep_bodies_of_group(signatures.features[rows]), seed=seed)
         found = make_balanced_clusters(points, groups, seed + relation)
         labels[rows] = _order_clusters(found, density[rows], groups) if align == "density" else found
-    notes = [f"{few:,} relations have fewer than {groups} facts, which were dealt out in turn."] if few else []
+    notes = [f"{few:,} relations have fewer than {groups} facts, which were assigned in turn."] if few else []
     names = tuple(f"paths {i}" for i in range(groups))
     if align == "density":
         names = (f"{names[0]} (fewest)", *names[1:-1], f"{names[-1]} (most)")
@@ -116,9 +116,9 @@ def by_paths(
 
 
 def by_degree(facts: Triples, graph: Graph, *, groups: int = GROUPS, seed: int = 0, measure: bool = True) -> Grouping:
-    """Group facts by the degree of their sparser end: how little the graph says about it.
+    """Group facts by the lower degree of their two ends.
 
-    The groups are about equal in size; facts of the same degree stay together, so there may be fewer groups.
+    The groups have about equal sizes. Facts of the same degree stay together, so there may be fewer groups.
     """
     _check_group_count(groups)
     _check_grouping_seed(seed)
@@ -146,7 +146,7 @@ def by_relation(facts: Triples, graph: Graph, *, seed: int = 0, measure: bool = 
 
 
 def by_random(facts: Triples, graph: Graph, *, groups: int = GROUPS, seed: int = 0, measure: bool = True) -> Grouping:
-    """Deal the facts of each relation out at random: the control, without which a spread can't be told from noise."""
+    """Group the facts of each relation at random: the control for the spread of other groupings."""
     _check_group_count(groups)
     _check_grouping_seed(seed)
     distinct, back = _find_distinct_grouped_facts(facts, groups)
@@ -170,9 +170,9 @@ def by_labels(
     seed: int = 0,
     measure: bool = True,
 ) -> Grouping:
-    """Group facts by a label of their head or tail; "either" takes the head's, and the tail's where it has none.
+    """Group facts by a label of their head or tail; "either" uses the tail's label if the head has none.
 
-    labels: from names of entities. Facts without one are a group of their own.
+    labels: from entity names to labels. Facts without a label are a group of their own.
     """
     if of not in ("head", "tail", "either"):
         raise OptionError(f"Argument 'of' must be head, tail or either, got {of!r}.")
@@ -189,7 +189,7 @@ def by_labels(
         ends = {"head": "heads", "tail": "tails", "either": "heads and tails"}[of]
         raise InputError(
             f"None of the {len(labels):,} labels is for one of the {ends} of these {len(distinct):,} facts, such as "
-            f"{heads[0]!r} and {tails[0]!r}. Labels go by the names of entities, such as {next(iter(labels))!r}."
+            f"{heads[0]!r} and {tails[0]!r}. The labels are for entities such as {next(iter(labels))!r}."
         )
     if not labels:
         raise InputError("There are no labels to group by.")
@@ -200,7 +200,7 @@ def by_labels(
 def group_by_names(
     facts: Triples, graph: Graph, names: Sequence[str], *, kind: str = "given", seed: int = 0, measure: bool = True
 ) -> Grouping:
-    """Take groups as they are given: a name for each fact, the same for the same fact."""
+    """Group facts by given names, one for each fact; a repeated fact must have the same name."""
     if len(names) != len(facts):
         raise InputError(f"There must be a group for each of the {len(facts):,} facts, got {len(names):,}.")
     _check_grouping_seed(seed)
@@ -210,7 +210,7 @@ def group_by_names(
     labels[back] = codes.reshape(-1)
     if not np.array_equal(labels[back], codes.reshape(-1)):
         row = int(np.flatnonzero(labels[back] != codes.reshape(-1))[0])
-        raise InputError(f"A fact that is repeated must be of one group: see fact {row}, of group {names[row]!r}.")
+        raise InputError(f"A repeated fact must have one group: see fact {row}, with group {names[row]!r}.")
     missing = int((np.asarray(names, object) == NO_LABEL).sum())
     notes = [f"{missing:,} of {len(names):,} facts have no label."] if missing else []
     return _make_grouping(kind, tuple(found.tolist()), labels, back, {}, notes, (distinct, graph, None), seed, measure)
@@ -226,10 +226,10 @@ def by_attribute(
     seed: int = 0,
     measure: bool = True,
 ) -> Grouping:
-    """Group facts by where a relation leads from their head or tail, such as in_continent: a natural shift.
+    """Group facts by an attribute of their head or tail, such as in_continent: a natural shift.
 
-    labels_from: the graph that has the attribute, which may know more than the one that answers (None: the same).
-    An entity with several values has the first by name.
+    relation: its tails are the values of the attribute. labels_from: the graph with the attribute (None: the same
+    graph). An entity with several values gets the first by name.
     """
     known = labels_from or graph
     relation_id = known.vocabulary.relation_id(relation)
@@ -237,12 +237,12 @@ def by_attribute(
     names = known.vocabulary.entities
     labels: dict[str, str] = {}
     pairs = sorted(zip(names.names_of(heads).to_list(), names.names_of(tails).to_list(), strict=True), reverse=True)
-    labels.update(pairs)  # the first by name comes last, and stays
+    labels.update(pairs)  # the first by name comes last, so it overwrites the others
     if not labels:
         raise InputError(f"Relation {relation!r} has no facts in graph {known.name!r} to group by.")
     made = by_labels(facts, graph, labels, of=of, kind="by_attribute", seed=seed, measure=measure)
     several = len(pairs) - len(labels)
-    notes = [f"{several:,} further values of {relation} were left aside: an entity has one label."] if several else []
+    notes = [f"{several:,} further values of {relation} were ignored: an entity has one label."] if several else []
     return Grouping(
         made.kind, made.names, made.labels, {"relation": relation, "of": of}, made.shift, (*made.notes, *notes)
     )
@@ -259,19 +259,19 @@ def _check_grouping_seed(seed: object) -> None:
 
 
 def _find_distinct_grouped_facts(facts: Triples, groups: int) -> tuple[Triples, NDArray[np.int64]]:
-    """Each fact once, and where each row went: a repeated fact must not be of two groups."""
+    """Return the distinct facts, and the index of each row among them: a repeated fact must have one group."""
     if not len(facts):
         raise InputError("There are no facts to group.")
     found = sort_distinct_triples(facts.relations, facts.heads, facts.tails)
     if len(found.first) < groups:
-        raise InputError(f"{len(found.first):,} different facts are fewer than {groups} groups. Ask for fewer groups.")
+        raise InputError(f"{len(found.first):,} distinct facts are fewer than {groups} groups. Ask for fewer groups.")
     back = np.empty(len(facts), np.int64)
     back[found.order] = np.cumsum(found.new) - 1
     return facts.take(found.first), back
 
 
 def _keep_bodies_of_group(features: Any) -> Any:
-    """Leave out the bodies that link none of these facts."""
+    """Drop the bodies that link none of these facts."""
     return features[:, np.unique(features.indices)] if features.nnz else features[:, :1]
 
 
@@ -299,7 +299,7 @@ def _make_grouping(
     alone = [names[label] for label, size in enumerate(np.bincount(labels)) if size == 1]
     if alone:
         shown = ", ".join(alone[:3]) + (" ..." if len(alone) > 3 else "")
-        notes = [*notes, f"{len(alone):,} groups have a single fact, which says little: {shown}."]
+        notes = [*notes, f"{len(alone):,} groups have only one fact: {shown}."]
     if measure and len(names) > 1:
         facts, graph, signatures = measured_on
         shift = measure_shift(facts, labels, graph, signatures or make_path_signatures(facts, graph), seed=seed)

@@ -1,4 +1,4 @@
-"""Labels from a file: of entities, or of whole facts."""
+"""Read labels of entities or of facts from a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples
 
 Fact = tuple[str, str, str]
-EXPECTED = "Expected an entity and its label, or head, relation, tail and label, with tabs between them."
+EXPECTED = "Expected an entity and its label, or head, relation, tail and label, tab-separated."
 
 
 def by_file(
@@ -24,7 +24,7 @@ def by_file(
 ) -> Grouping:
     """Group facts by a file with a label for each entity (two columns) or for each fact (four columns).
 
-    An entity that the graph does not have may stand in it: one file can serve several graphs.
+    Entities that are not in the graph are skipped, so one file can be used with several graphs.
     """
     path = Path(path)
     entities, labelled = read_labels(path)
@@ -35,7 +35,7 @@ def by_file(
         names = [labelled.get(row, NO_LABEL) for row in rows]
         if all(name == NO_LABEL for name in names):
             raise InputError(
-                f"{path}: none of its {len(labelled):,} facts is one of the {len(facts):,} to group, such as "
+                f"{path}: none of its {len(labelled):,} facts is among the {len(facts):,} to group, such as "
                 f"{' '.join(map(repr, rows[0]))}."
             )
         made = group_by_names(facts, graph, names, kind="by_file", seed=seed, measure=measure)
@@ -43,7 +43,7 @@ def by_file(
 
 
 def read_labels(path: str | PathLike[str]) -> tuple[dict[str, str], dict[Fact, str]]:
-    """Read labels of entities or of facts: one of the two is empty. Blank lines are left out."""
+    """Read labels of entities or of facts: one of the two is empty. Blank lines are skipped."""
     path = Path(path)
     entities: dict[str, str] = {}
     facts: dict[Fact, str] = {}
@@ -64,10 +64,10 @@ def read_labels(path: str | PathLike[str]) -> tuple[dict[str, str], dict[Fact, s
             if before != fields[-1]:
                 what = " ".join(map(repr, fields[:-1]))
                 raise ReadError(
-                    f"{what} has the label {before!r} further up and {fields[-1]!r} here. Keep one of them.",
+                    f"{what} has the label {before!r} on an earlier line and {fields[-1]!r} here. Keep one of them.",
                     path=path,
                     line=line,
                 )
     if not width:
-        raise ReadError(f"there is no label in it. {EXPECTED}", path=path)
+        raise ReadError(f"no labels. {EXPECTED}", path=path)
     return entities, facts

@@ -1,4 +1,4 @@
-"""What queries show of themselves, before any answer is known: relation, degree, bodies that fire, scores."""
+"""The features of queries that need no answers: relation, degree, bodies that fire, scores."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ BODIES_OF_A_RELATION = 30
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """n queries from their own side, all with an entity and a relation of the graph.
+    """The features of n queries, all with an entity and a relation of the graph.
 
-    degrees: facts at the entity; fires: (n, B) sparse ones, which bodies of the relation's best rules lead anywhere;
-    candidates: new answers that rules reach; best, second: the scores of the first two.
+    degrees: number of facts of the entity. fires: (n, B) sparse ones, the bodies of the relation's best rules that
+    apply.
+    candidates: number of new answers that rules reach. best, second: the two highest scores.
     """
 
     queries: QuerySet
@@ -40,16 +41,16 @@ class Profile:
 
     @property
     def relations(self) -> Ids:
-        """Relation or inverse of each query."""
+        """The relation or inverse of each query."""
         return self.queries.relations
 
     @property
     def answered(self) -> NDArray[np.bool_]:
-        """Whether there is any new candidate."""
+        """Whether each query has a new candidate."""
         return self.candidates > 0
 
     def take(self, rows: NDArray[Any]) -> Profile:
-        """Return some of them."""
+        """Return some rows."""
         return Profile(
             self.queries.take(rows),
             self.degrees[rows],
@@ -64,10 +65,10 @@ class Profile:
 
 
 class Profiler:
-    """Looks at queries with the eyes of a model on a graph.
+    """Compute the features of queries for a model on a graph.
 
-    bodies: (B, L), the bodies of the best chain rules of each relation, by id; body_relations: (B,), theirs;
-    trust: (B,), what each rule weighs.
+    bodies: (B, L), the bodies of the best chain rules of each relation, by id. body_relations: (B,), their relations.
+    trust: (B,), the weights of their rules.
     """
 
     def __init__(self, model: RuleReasoner, graph: Graph) -> None:
@@ -80,24 +81,24 @@ class Profiler:
         self.body_relations = np.repeat(np.arange(2 * graph.n_relations), np.diff(theory.starts))
 
     def profile(self, queries: QuerySet) -> Profile:
-        """Look at queries whose entity and relation the graph has."""
+        """Return the features of queries with entity and relation in the graph."""
         entities, relations = queries.entities, queries.relations
         rows, bodies = find_leading_bodies(self.graph, entities, relations, self.bodies, self.starts)
         fires = sparse.csr_matrix((np.ones(len(rows)), (rows, bodies)), shape=(len(queries), len(self.bodies)))
-        # The entity itself stands in for the answer: only the candidates are counted.
+        # The entity takes the place of the answer, since only the candidates are counted.
         ranks = self.search.rank(entities, relations, entities, self.graph)
         scores = self.search.answer(entities, relations, 2, self.graph).scores
         return Profile(queries, self.graph.degrees[entities], fires, ranks.candidates, scores[:, 0], scores[:, 1])
 
     def reciprocal_ranks(self, queries: QuerySet, known: Graph) -> NDArray[np.float64]:
-        """1 / rank of the answers, realistic ties."""
+        """Return 1 / rank of the answers, with realistic ties."""
         ranks = self.search.rank(queries.entities, queries.relations, queries.answers, known)
         return 1 / ranks.form("realistic")
 
     def answer_groups(self, queries: QuerySet) -> list[NDArray[np.int64]]:
-        """Group queries by what only their answers show: its degree, that of the sparser end, paths to it, five each.
+        """Group queries by properties of their answers: its degree, the lower degree of both ends, paths to it.
 
-        Only for queries with known answers: it says how much may be hidden from those who look at queries alone.
+        Each grouping has five groups. They show how large a shift can be that the queries alone do not show.
         """
         there = self.graph.degrees[queries.answers]
         here = self.graph.degrees[queries.entities]
@@ -106,14 +107,14 @@ class Profiler:
         return [_cut_into_fifths(values) for values in (there, np.minimum(here, there), paths)]
 
     def body_name(self, body: int) -> str:
-        """Write a body and the relation it speaks for."""
+        """Spell the rule of a body."""
         words = self.graph.vocabulary
         steps = ", ".join(words.relation_name(int(step)) for step in self.bodies[body] if step >= 0)
         return f"{words.relation_name(int(self.body_relations[body]))} <- {steps}"
 
 
 def _cut_into_fifths(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Cut at the quintiles; equal values stay together."""
+    """Group values by quintiles; equal values stay together."""
     cuts = np.unique(np.quantile(values, [0.2, 0.4, 0.6, 0.8], method="inverted_cdf"))
     fifths: NDArray[np.int64] = np.searchsorted(cuts, values)
     return fifths

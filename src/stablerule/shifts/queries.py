@@ -1,4 +1,4 @@
-"""Queries as people bring them: known or new names, with or without their answers."""
+"""The queries to compare: with known or unseen names, with or without answers."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 UNKNOWN, COMMENT = "?", "#"
 NOT_SEEN = -1
-EXPECTED = "Expected head, relation and tail with tabs between them, and ? for what is asked (or the answer itself)."
+EXPECTED = "Expected head, relation and tail, tab-separated, with ? for the unknown end (or the answer as the tail)."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QuerySet:
-    """n queries (entity, relation or inverse, ?) by id, -1 for a name that the graph does not have or nobody gave.
+    """n queries (entity, relation or inverse, ?) by id; -1 is a name that is not in the graph, or no answer.
 
-    unseen_entities, unseen_relations: such names, as often as they were asked about; unseen_answers: how many answers
-    were given that the graph does not have.
+    unseen_entities, unseen_relations: the names that are not in the graph, one for each query. unseen_answers: how many
+    answers are not in the graph.
 
     >>> from stablerule.graph import Dataset
     >>> graph = Dataset.from_names("trip", train=[("Paris", "capital_of", "France")]).graph
@@ -51,7 +51,7 @@ class QuerySet:
 
     @classmethod
     def from_facts(cls, facts: Triples, n_relations: int) -> QuerySet:
-        """Ask each fact for its tail, then each for its head; the answers are known."""
+        """Make a query for the tail of each fact, then one for the head of each; with answers."""
         inverse = facts.relations + np.int32(n_relations)
         return cls(
             np.concatenate([facts.heads, facts.tails]),
@@ -61,10 +61,10 @@ class QuerySet:
 
     @classmethod
     def from_names(cls, rows: Iterable[tuple[str, str, str]], graph: Graph) -> QuerySet:
-        """Take (head, relation, "?"), ("?", relation, tail), or all three names, where the tail is the answer."""
+        """Make queries from (head, relation, "?"), ("?", relation, tail), or three names, the tail as the answer."""
         taken = [_check_query_row(row) for row in rows]
         if not taken:
-            raise InputError("There are no queries to look at.")
+            raise InputError("There are no queries.")
         words, unseen = graph.vocabulary, _UnseenNames()
         ids = [_encode_query(row, words, unseen) for row in taken]
         columns = np.array(ids, np.int32).T
@@ -73,20 +73,20 @@ class QuerySet:
 
     @cached_property
     def in_graph(self) -> NDArray[np.int64]:
-        """Rows whose entity and relation the graph has."""
+        """The rows with entity and relation in the graph."""
         return np.flatnonzero((self.entities != NOT_SEEN) & (self.relations != NOT_SEEN))
 
     @property
     def labelled(self) -> NDArray[np.int64]:
-        """Rows that have their answer, and the graph has it, too."""
+        """The rows with an answer that is in the graph."""
         return np.flatnonzero(self.answers != NOT_SEEN)
 
     def without_answers(self) -> QuerySet:
-        """Forget the answers."""
+        """Return the queries without their answers."""
         return replace(self, answers=np.full(len(self), NOT_SEEN, np.int32), unseen_answers=0)
 
     def take(self, rows: NDArray[Any]) -> QuerySet:
-        """Return some of them; what was unseen is not counted again."""
+        """Return some rows, without the lists of unseen names."""
         return QuerySet(self.entities[rows], self.relations[rows], self.answers[rows])
 
     def __len__(self) -> int:
@@ -97,9 +97,9 @@ class QuerySet:
 
 
 def read_query_set(path: str | PathLike[str], graph: Graph) -> QuerySet:
-    """Read a query file. Names that the graph lacks are no error: they are counted.
+    """Read a query file. Names that are not in the graph are counted; they are not an error.
 
-    Blank lines are left out, and so are comments: lines that begin with #, unless an entity does.
+    Blank lines are skipped, and so are comments: lines that start with #, unless the first column is a known entity.
     """
     path, rows = Path(path), []
     with open_bytes(path) as stream:
@@ -113,7 +113,7 @@ def read_query_set(path: str | PathLike[str], graph: Graph) -> QuerySet:
             except InputError as error:
                 raise ReadError(f"found {text!r}. {EXPECTED}", path=path, line=line) from error
     if not rows:
-        raise ReadError(f"there is no query in it. {EXPECTED}", path=path)
+        raise ReadError(f"no queries. {EXPECTED}", path=path)
     return QuerySet.from_names(rows, graph)
 
 
@@ -133,7 +133,7 @@ def _check_query_row(row: tuple[str, ...]) -> tuple[str, str, str]:
         and not (row[0] == UNKNOWN and row[2] == UNKNOWN)
     )
     if not is_query:
-        raise InputError(f"A query must be (head, relation, tail) with '?' for what is asked, got {row!r}.")
+        raise InputError(f"A query must be (head, relation, tail) with '?' for the unknown end, got {row!r}.")
     head, relation, tail = row
     return head, relation, tail
 

@@ -1,6 +1,6 @@
-"""Will a model hold on these queries? The current queries beside those that the model was judged on.
+"""The shift report: compare current queries with the reference queries that a model was evaluated on.
 
-A condition such as `worst_mrr<0.3` is for use where a program decides.
+Conditions such as `worst_mrr<0.3` turn a report into an exit code.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from stablerule.reasoning import RuleReasoner
     from stablerule.shifts.queries import QuerySet
 
-# What a condition may name: the distances by the names that `measure_distances` gives them.
+# The figures that a condition may use; distances have the names that `measure_distances` gives them.
 FIGURES = (
     "expected_mrr",
     "expected_low",
@@ -54,7 +54,7 @@ SHAPE = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*([-+]?[\d.]+(?:e[-+]?\d+)?)\s*", r
 
 @dataclass(frozen=True, eq=False)
 class ShiftReport:
-    """What is to be known before a model is trusted with new queries; `to_json` has all of it."""
+    """The result of comparing current queries with reference queries: verdict, estimates, causes and advice."""
 
     verdict: Verdict
     reasons: list[str]
@@ -71,7 +71,7 @@ class ShiftReport:
 
     @property
     def figures(self) -> dict[str, float | None]:
-        """The numbers that a condition such as `worst_mrr<0.3` may name."""
+        """The numbers that a condition such as `worst_mrr<0.3` may use."""
         spots = [spot.expected_mrr for spot in self.weak_spots]
         return dict.fromkeys(FIGURES) | {
             "expected_mrr": self.expected.mrr,
@@ -84,7 +84,7 @@ class ShiftReport:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values. What used answers is marked: `uses_answers`."""
+        """Return plain values. Values computed from answers are marked with `uses_answers`."""
         return {
             "verdict": self.verdict,
             "reasons": self.reasons,
@@ -112,16 +112,16 @@ def compare_queries(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> ShiftReport:
-    """Compare the queries that a model was judged on, with their answers, with current ones, mostly without.
+    """Compare current queries, mostly without answers, with the answered queries that a model was evaluated on.
 
-    graph: where the model answers from; known: what is true, and no rival (None: the graph). Only the query side of the
-    current queries is used, but for `measured_mrr` and the measured column of the weak spots.
+    graph: the graph that the model answers from. known: the known facts that filter the ranks (None: the graph).
+    Answers of current queries are used only for `measured_mrr` and the measured column of the weak spots.
     """
     limits = thresholds or Thresholds()
     judged = reference.take(reference.in_graph)
     judged = judged.take(judged.labelled)
     if not len(judged):
-        raise InputError("The reference has no query with an answer: there is nothing to compare with.")
+        raise InputError("The reference has no query with an answer, so there is nothing to compare with.")
     profiler, seen = Profiler(model, graph), current.take(current.in_graph)
     known = known if known is not None else graph
     before, ranks = profiler.profile(judged), profiler.reciprocal_ranks(judged, known)
@@ -139,7 +139,7 @@ def compare_queries(
     spots = find_weak_spots(now, each, measured, profiler) if len(seen) and expected.mrr is not None else []
     verdict, reasons = judge_shift(reach, distances, expected, limits)
     labelled = len(current.labelled) + current.unseen_answers
-    # A query about an unseen name is lost, whatever its answer, and so is one whose answer is unseen.
+    # A query with an unseen name, or with an unseen answer, counts as 0.
     own = float(np.nansum(measured)) / labelled if labelled else None
     return ShiftReport(
         verdict=verdict,
@@ -158,7 +158,7 @@ def compare_queries(
 
 
 def _measure_current_queries(profiler: Profiler, seen: QuerySet, known: Graph) -> NDArray[np.float64]:
-    """1 / rank where the answer is known, NaN elsewhere."""
+    """Return 1 / rank for queries with an answer, NaN for the others."""
     measured = np.full(len(seen), np.nan)
     rows = seen.labelled
     if len(rows):
@@ -167,7 +167,7 @@ def _measure_current_queries(profiler: Profiler, seen: QuerySet, known: Graph) -
 
 
 def _scale_expected_accuracy(expected: ExpectedAccuracy, share: float) -> ExpectedAccuracy:
-    """Queries about unseen names are lost: they count as 0."""
+    """Scale the estimate to all queries: those with unseen names count as 0."""
     if expected.mrr is None or expected.low is None or expected.high is None:
         return expected
     return replace(
@@ -194,7 +194,7 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str, names: Iterable[str]) -> Condition:
-        """Read a condition; the figure must be one of `names`."""
+        """Parse a condition; the figure must be one of `names`."""
         names = list(names)
         found = SHAPE.fullmatch(text)
         try:
@@ -202,19 +202,19 @@ class Condition:
         except ValueError:
             bound = None
         if found is None or bound is None:
-            raise OptionError(f"A condition must be such as 'worst_mrr<0.3', got {text!r}.")
+            raise OptionError(f"A condition must look like 'worst_mrr<0.3', got {text!r}.")
         if found[1] not in names:
             raise OptionError(
-                f"There is no figure {found[1]!r} to put a condition on: there are {', '.join(names)}."
+                f"No figure {found[1]!r} for a condition. Figures are {', '.join(names)}."
                 f"{spell_closest(found[1], names)}"
             )
         return cls(found[1], found[2], bound)
 
     def holds(self, figures: Mapping[str, float | None]) -> bool:
-        """Tell whether it holds; a figure that could not be told does: who asks for a bound wants to know that."""
+        """Return whether the condition is true; a figure without a value makes it true, so that this is noticed."""
         value = figures[self.name]
         return value is None or bool(SIGNS[self.sign](value, self.bound))
 
     def __str__(self) -> str:
-        """Write it as it was asked."""
+        """Spell the condition as the user wrote it."""
         return f"{self.name}{self.sign}{self.bound:g}"

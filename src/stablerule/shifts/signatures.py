@@ -1,4 +1,4 @@
-"""Path signatures: by which bodies, and how often, the two ends of a fact are linked without it; and their clusters."""
+"""Path signatures: how often each body links the two ends of a fact, without the fact itself; and their clusters."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph, Triples, Vocabulary
     from stablerule.graph.triples import Ids
 
-SIZE = 32  # dimensions that are left of a signature
+SIZE = 32  # dimensions of a reduced signature
 MOST_DECOMPOSED = 3000  # facts
-NO_STRENGTH = 1e-10  # of the strongest direction: what is below is rounding
-# Where there are few directions, eigsh begins anew at random, and versions before 1.17 can't be told how.
+NO_STRENGTH = 1e-10  # share of the strongest direction; below it is rounding error
+# With few directions eigsh restarts at random, and scipy before 1.17 has no argument for the seed.
 CAN_BE_SEEDED = "rng" in signature(eigsh).parameters
 STARTS, STEPS = 3, 30
-MOST_TO_FIT = 4000  # more points than that are assigned to the centres of so many of them
+MOST_TO_FIT = 4000  # clusters are fitted to at most this many points; further points are assigned to them
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +54,7 @@ class Signatures:
 
     @cached_property
     def linked(self) -> Any:
-        """Which body links which fact at all, as (n, B) of ones."""
+        """Which bodies link which facts, as ones (n, B)."""
         ones = self.counts.copy()
         ones.data = np.ones_like(ones.data)
         return ones
@@ -68,16 +68,16 @@ class Signatures:
 
     @property
     def density(self) -> NDArray[np.float64]:
-        """Mean of log(1 + count) over all bodies, for each fact: how well linked it is."""
+        """The mean of log(1 + count) over all bodies, for each fact."""
         density: NDArray[np.float64] = np.asarray(self.features.sum(1)).ravel() / max(self.counts.shape[1], 1)
         return density
 
     def body_name(self, column: int) -> str:
-        """Write a body as it stands in a rule."""
+        """Spell a body as in a rule."""
         return ", ".join(self.vocabulary.relation_name(int(step)) for step in self.bodies[column] if step >= 0)
 
     def take(self, rows: NDArray[Any]) -> Signatures:
-        """Return those of some facts."""
+        """Return the signatures of some facts."""
         return Signatures(self.counts[rows], self.bodies, self.vocabulary)
 
     def __len__(self) -> int:
@@ -90,9 +90,10 @@ class Signatures:
 def make_path_signatures(
     facts: Triples, graph: Graph, *, max_length: int = LONGEST_LINK, threads: int | None = None
 ) -> Signatures:
-    """Count the paths between the ends of each fact, by body. The fact itself is no path; facts need not be known.
+    """Count the paths between the ends of each fact, by body, without the fact itself. Facts need not be in the graph.
 
-    Relations may be inverses. It looks at the answer, so it builds benchmarks and is never there for a model.
+    Relations may be inverses. Signatures use the answer, so they are for benchmarks and must not be an input to a
+    model.
     """
     with progress_bar("looking for paths", len(facts)) as advance:
         ends = facts.heads, facts.tails, facts.relations
@@ -103,9 +104,9 @@ def make_path_signatures(
 
 
 def reduce_signatures(features: Any, size: int = SIZE, seed: int = 0) -> NDArray[np.float64]:
-    """Features (n, B), sparse -> (n, at most size): a truncated SVD, of some thousand rows where there are more.
+    """Reduce sparse features (n, B) to (n, at most size) by a truncated SVD, fitted to at most `MOST_DECOMPOSED` rows.
 
-    There are far more bodies than facts, so it goes by the products of facts with each other, (n, n).
+    There are far more bodies than facts, so it decomposes the products of facts with each other (n, n).
     """
     rows = features.shape[0]
     some = features
@@ -117,7 +118,7 @@ def reduce_signatures(features: Any, size: int = SIZE, seed: int = 0) -> NDArray
     if len(products) <= 4 * size or not CAN_BE_SEEDED:
         squares, left = np.linalg.eigh(products)
     else:
-        random = np.random.default_rng(seed)  # without it, every run begins elsewhere
+        random = np.random.default_rng(seed)  # without it, every run has another start
         squares, left = eigsh(products, size, v0=random.random(len(products)), rng=random)
     order = np.argsort(-squares)[:size]
     order = order[squares[order] > NO_STRENGTH * max(float(squares.max()), NO_STRENGTH)]
@@ -127,7 +128,7 @@ def reduce_signatures(features: Any, size: int = SIZE, seed: int = 0) -> NDArray
 
 
 def make_balanced_clusters(points: NDArray[np.float64], k: int, seed: int) -> NDArray[np.int64]:
-    """Give each of n points one of k clusters whose sizes differ by at most one: balanced k-means.
+    """Assign n points to k clusters whose sizes differ by at most one: balanced k-means.
 
     >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
     >>> len(set(make_balanced_clusters(points, 3, seed=0)[[0, 2, 4]]))
@@ -156,17 +157,17 @@ def make_balanced_clusters(points: NDArray[np.float64], k: int, seed: int) -> ND
 
 
 def has_sklearn() -> bool:
-    """Tell whether scikit-learn is installed."""
+    """Return whether scikit-learn is installed."""
     return find_spec("sklearn") is not None
 
 
 def need_sklearn(what: str) -> None:
-    """Say how to install scikit-learn where it is missing."""
+    """Raise an error with the install command if scikit-learn is missing."""
     if not has_sklearn():
         raise MissingExtra(what, package="scikit-learn", extra="shifts")
 
 
 def need_balanced_clusters(what: str) -> None:
-    """Say how to install k-means-constrained where it is missing."""
+    """Raise an error with the install command if k-means-constrained is missing."""
     if find_spec("k_means_constrained") is None:
         raise MissingExtra(what, package="k-means-constrained", extra="shifts")

@@ -1,4 +1,4 @@
-"""Where among the current queries a model will be weak: by relation, by degree, by the strongest body that fires."""
+"""Find the current queries that a model will answer badly: by relation, by degree, by the best rule that applies."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from stablerule.shifts.profile import Profile, Profiler
 
-FEWEST = 10  # queries: smaller spots are not named
+FEWEST = 10  # queries; smaller spots are not listed
 MOST_OF_A_KIND = 6
 
 
 @dataclass(frozen=True)
 class WeakSpot:
-    """Some current queries, the reciprocal rank to expect for them, and, where answers are known, the measured one."""
+    """A kind of current queries, their expected MRR, and the measured one if they have answers."""
 
     kind: str
     name: str
@@ -37,7 +37,7 @@ class WeakSpot:
 def find_weak_spots(
     current: Profile, each: NDArray[np.float64], measured: NDArray[np.float64] | None, profiler: Profiler
 ) -> list[WeakSpot]:
-    """List the spots below the mean of all, the weakest of each kind first. each: (n,), what to expect of a query."""
+    """Return the spots below the overall mean, weakest of each kind first. each: (n,), expected reciprocal ranks."""
     words = profiler.graph.vocabulary
     relations = [words.relation_name(int(relation)) for relation in current.relations]
     degrees = [f"degree {DEGREE_NAMES[place]}" for place in np.searchsorted(DEGREES, current.degrees)]
@@ -54,15 +54,13 @@ def find_weak_spots(
 
 
 def name_strongest_bodies(current: Profile, profiler: Profiler) -> list[str]:
-    """Name for each query the most trusted rule whose body leads somewhere."""
+    """Return the best rule that applies to each query, by name."""
     names = []
     fires = current.fires
     for row in range(fires.shape[0]):
         bodies = fires.indices[fires.indptr[row] : fires.indptr[row + 1]]
         names.append(
-            profiler.body_name(int(bodies[np.argmax(profiler.trust[bodies])]))
-            if len(bodies)
-            else "no body leads anywhere"
+            profiler.body_name(int(bodies[np.argmax(profiler.trust[bodies])])) if len(bodies) else "no rule applies"
         )
     return names
 

@@ -78,7 +78,7 @@ def make_world_generator(seed: object) -> np.random.Generator:
     try:
         return np.random.default_rng(check_count("seed", seed, least=0))
     except OptionError:
-        must = "a whole number from 0 on, or a numpy Generator"
+        must = "a whole number of at least 0, or a numpy Generator"
         raise OptionError(f"Argument 'seed' must be {must}, got {seed!r}.") from None
 
 

@@ -1,4 +1,4 @@
-"""Rules go into files and come back: our JSON and Parquet, readable text, a table, AnyBURL's and AMIE's lines."""
+"""Read and write rule files: JSON, Parquet, readable text, a table, and the formats of AnyBURL and AMIE."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ __all__ = ["FORMATS", "LoadedRules", "read_rules", "write_rules"]
 FormatName = Literal["json", "parquet", "text", "tsv", "anyburl", "amie"]
 FORMATS: dict[str, Format] = {f.name: f for f in (JSON, PARQUET, TEXT, TABLE, ANYBURL, AMIE)}
 
-# What other tools write is called .txt, or anything: then the beginning of the file tells.
+# Files of other tools have the suffix .txt or any other, so the start of the file decides.
 ANYBURL_LINE = re.compile(rb"^[\d.]+\t[\d.]+\t[^\t\n]*\t[^\t\n]* <=", re.MULTILINE)
 AMIE_LINE = re.compile(rb"^Rule\tHead Coverage\t|^[^\t\n]*   => (\?\w+  |[^\t\n]+  \?\w+\t)", re.MULTILINE)
 BEGINNING = 1 << 16
 
 
 def read_rules(path: str | PathLike[str], format: FormatName | None = None) -> LoadedRules:  # noqa: A002
-    """Read rules, and say what could not be: `rules, notes = read_rules("rules.txt.xz")`.
+    """Read rules, with notes on skipped ones: `rules, notes = read_rules("rules.txt.xz")`.
 
-    format: json, parquet, text, tsv, anyburl or amie; None goes by the suffix, and for text by what is in the file.
-    .gz, .xz, .zst and .bz2 behind the suffix are read as they are.
+    format: json, parquet, text, tsv, anyburl or amie; None decides by the suffix, and for text by the content.
+    Files compressed as .gz, .xz, .zst or .bz2 are read directly.
     """
     path = Path(path)
     chosen = None if format is None else _find_rule_format(format)
@@ -49,9 +49,10 @@ def read_rules(path: str | PathLike[str], format: FormatName | None = None) -> L
 
 
 def write_rules(rules: RuleSet, path: str | PathLike[str], format: FormatName | None = None) -> tuple[str, ...]:  # noqa: A002
-    """Write rules, whole or not at all, and return notes on what the format could not hold.
+    """Write rules to a file, completely or not at all; return notes on rules and measures that the format can't
+    express.
 
-    format: see `read_rules`; None goes by the suffix, where .txt is our readable text.
+    format: see `read_rules`; None decides by the suffix, and .txt is the readable text.
 
     >>> from tempfile import mkdtemp
     >>> from stablerule.rules import Rule, RuleSet
@@ -65,23 +66,21 @@ def write_rules(rules: RuleSet, path: str | PathLike[str], format: FormatName | 
     chosen = _find_format_by_suffix(path) if format is None else _find_rule_format(format)
     _, suffix, compression = split_suffixes(path)
     if chosen is None:
-        raise OptionError(
-            f"{path}: the suffix {suffix!r} says no format; choose one: format='json', ... {_list_rule_formats()}"
-        )
+        raise OptionError(f"{path}: unknown suffix {suffix!r}. Pass format=... {_list_rule_formats()}")
     if chosen is PARQUET and compression:
-        raise OptionError(f"{path}: Parquet is compressed in itself; leave {compression!r} out.")
+        raise OptionError(f"{path}: Parquet is already compressed. Leave {compression!r} out.")
     with write_beside(path) as temporary, open_compressed(temporary, like=path) as stream:
         return chosen.write(rules, stream)
 
 
 def _find_rule_format(name: str) -> Format:
     if name not in FORMATS:
-        raise OptionError(f"Unknown format {name!r} of rules. {_list_rule_formats()}")
+        raise OptionError(f"Unknown rule format {name!r}. {_list_rule_formats()}")
     return FORMATS[name]
 
 
 def _list_rule_formats() -> str:
-    return f"Known: {', '.join(FORMATS)}."
+    return f"Formats are {', '.join(FORMATS)}."
 
 
 def _find_format_by_suffix(path: Path) -> Format | None:

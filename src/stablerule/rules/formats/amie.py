@@ -1,13 +1,13 @@
-"""AMIE's standard output, as a user would save it: one line for each rule, log lines around.
+"""Read and write AMIE's standard output: one line for each rule, with log lines around.
 
 ::
 
     ?a  lives_in  ?f  ?f  official_language  ?b   => ?a  speaks  ?b<TAB>0.61<TAB>0.8<TAB>0.9<TAB>40<TAB>50<TAB>44<TAB>-1
 
-The cells behind the rule are head coverage, standard confidence, PCA confidence, support, body size, PCA body size
-and the functional variable; a negative number is one that AMIE did not compute. As everywhere here, confidences
-are computed from the counts, with the constant below the line. AMIE counts without object identity, and takes the PCA
-from the side of the functional variable: -1 is the first one of the head, -2 the second.
+The cells after the rule are head coverage, standard confidence, PCA confidence, support, body size, PCA body size and
+the functional variable; a negative number is not computed by AMIE. As elsewhere here, confidences are computed from the
+counts, with 5 added to the denominator. AMIE also counts paths that visit an entity twice, and measures the PCA
+confidence from the functional variable: -1 is the first variable of the head, -2 the second.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ BETWEEN = tuple(f"?{letter}" for letter in "cdefghijklmnopqrstuvwxyz")
 
 
 def read_amie_rules(data: bytes, path: Path) -> LoadedRules:
-    """Read what AMIE printed."""
+    """Read the output of AMIE."""
     rules = RuleCollector(path, ("head_coverage", "pca_confidence", "support", "body_count"))
     log_lines = from_tail = rule_lines = 0
     header = False
@@ -77,17 +77,17 @@ def read_amie_rules(data: bytes, path: Path) -> LoadedRules:
                 raise ReadError(error.problem, path=path, line=line) from error
             from_tail += cells[7] in FROM_TAIL
     if not rule_lines and not header:
-        raise ReadError("no rules in it: expected lines such as '?a  r  ?b   => ?a  s  ?b' with numbers.", path=path)
+        raise ReadError("no rules: expected lines such as '?a  r  ?b   => ?a  s  ?b' with numbers.", path=path)
     if log_lines:
-        rules.notes.append(f"{spell_count(log_lines, 'log line')} skipped.")
+        rules.notes.append(f"skipped {spell_count(log_lines, 'log line')}.")
     if from_tail:
-        rules.notes.append(f"{spell_count(from_tail, 'PCA confidence')} measured from the tail, as AMIE chose.")
+        rules.notes.append(f"{spell_count(from_tail, 'PCA confidence')} measured from the tail by AMIE.")
     return rules.finish()
 
 
 def _read_amie_numbers(cells: list[str], path: Path, line: int) -> tuple[float | None, ...]:
     if len(cells) < len(HEADER):
-        expected = f"{len(HEADER)} cells with tabs between ({', '.join(HEADER)})"
+        expected = f"{len(HEADER)} tab-separated cells ({', '.join(HEADER)})"
         raise ReadError(f"expected {expected}, found {len(cells)}.", path=path, line=line)
     values = (read_rule_number(cells[i], HEADER[i], path, line) for i in range(1, 7))
     coverage, _, pca, support, body, pca_body = (value if value >= 0 else None for value in values)
@@ -101,7 +101,7 @@ def _read_amie_numbers(cells: list[str], path: Path, line: int) -> tuple[float |
 
 
 def parse_amie_rule(text: str) -> Parts | str:
-    """Read one rule, or say its kind where it can't be expressed.
+    """Parse one rule; return its kind if it can't be expressed as a `Rule`.
 
     >>> parse_amie_rule("?f  son  ?b  ?a  uncle  ?f   => ?a  brother  ?b")
     ('brother', ('uncle', 'son'), None, None)
@@ -116,7 +116,7 @@ def parse_amie_rule(text: str) -> Parts | str:
 
 
 def _read_amie_atoms(text: str) -> list[Atom] | None:
-    """Read `?a  relation  ?b  ...`: two spaces between, so that a name may have one."""
+    """Read `?a  relation  ?b  ...`; two spaces separate names, which may contain single ones."""
     text = text.strip(" ")
     tokens = GAP.split(text) if text else []
     if len(tokens) % 3:
@@ -132,9 +132,9 @@ def _read_amie_term(token: str) -> str:
 
 
 def write_amie_rules(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
-    """Write the same cells; what is not known is -1, as AMIE has it."""
+    """Write rules in AMIE's format; an unknown number is -1."""
     lines = RuleExporter(
-        "AMIE's lines", partial(list_rule_atoms, ends=("?a", "?b"), between=BETWEEN), spell_amie_rule, parse_amie_rule
+        "AMIE's format", partial(list_rule_atoms, ends=("?a", "?b"), between=BETWEEN), spell_amie_rule, parse_amie_rule
     )
     stream.write(("\t".join(HEADER) + "\n").encode())
     for scored, text in lines.spell_all(rules):
@@ -143,7 +143,7 @@ def write_amie_rules(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
 
 
 def spell_amie_rule(head: Atom, body: list[Atom]) -> str:
-    """Write a rule as AMIE does."""
+    """Spell a rule in AMIE's format."""
     return "".join(f"{atom.first}  {atom.relation}  {atom.second}  " for atom in body) + (
         f"{ARROW}{head.first}  {head.relation}  {head.second}"
     )
@@ -164,7 +164,7 @@ def _spell_amie_numbers(scored: ScoredRule) -> list[str]:
 
 
 def _round_amie_number(number: float) -> float:
-    """Undo what dividing twice did to a whole number."""
+    """Round a number that two divisions moved away from a whole one."""
     return float(round(number)) if abs(number - round(number)) < 1e-6 else number
 
 

@@ -1,13 +1,13 @@
-"""AnyBURL's lines: body groundings, support, confidence and rule, a tab between.
+"""Read and write AnyBURL's format: body groundings, support, confidence and rule, tab-separated.
 
 ::
 
     310<TAB>287<TAB>0.9258<TAB>speaks(X,Y) <= lives_in(X,A), language_of(Y,A)
     12<TAB>9<TAB>0.75<TAB>speaks(X,french) <= lives_in(X,paris)
 
-Its confidence is support over groundings; ours has a constant below the line, so it is computed from the two counts.
-Variables are single capital letters, and names stand as they are, with any signs in them: an atom is found by its
-variables. `me_myself_i` in a place means the entity in the other place.
+AnyBURL's confidence is support / groundings; ours adds 5 to the denominator, so it is computed from the two counts.
+Variables are single capital letters. Names are not escaped and may contain any sign, so atoms are found by their
+variables. `me_myself_i` means the entity in the other place.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ VARIABLE_SECOND = re.compile(r"(.+),([A-Z])\)", re.DOTALL)
 
 
 def read_anyburl_rules(data: bytes, path: Path) -> LoadedRules:
-    """Read a file that AnyBURL wrote."""
+    """Read the output of AnyBURL."""
     rules = RuleCollector(path, ("body_count", "support"))
     for line, text in read_rule_file_lines(data, path):
         cells = text.split("\t")
         if len(cells) != 4:
-            expected = "4 cells with tabs between (groundings, support, confidence, rule)"
+            expected = "4 tab-separated cells (groundings, support, confidence, rule)"
             raise ReadError(
                 f"expected {expected}, found {len(cells)}: {shorten_rule_text(text)}.", path=path, line=line
             )
@@ -71,7 +71,7 @@ def read_anyburl_rules(data: bytes, path: Path) -> LoadedRules:
 
 
 def parse_anyburl_rule(text: str) -> Parts | str:
-    """Read one rule, or say its kind where it can't be expressed.
+    """Parse one rule; return its kind if it can't be expressed as a `Rule`.
 
     >>> parse_anyburl_rule("speaks(X,Y) <= lives_in(X,A), language_of(Y,A)")
     ('speaks', ('lives_in', '~language_of'), None, None)
@@ -89,7 +89,7 @@ def parse_anyburl_rule(text: str) -> Parts | str:
 
 
 def _read_anyburl_body(body: str, text: str) -> Iterator[Atom]:
-    """Split at the signs between atoms; where a piece is no atom, those signs were part of a name."""
+    """Split at the signs between atoms; if a piece is not an atom, the signs were part of a name."""
     pieces = body.split("), ") if body else []
     while pieces:
         piece = pieces.pop(0)
@@ -108,7 +108,7 @@ def _read_anyburl_atom(text: str) -> Atom | None:
     """Read `relation(X,A)`, `relation(X,name)` or `relation(name,X)`."""
     if match := VARIABLES_ONLY.fullmatch(text):
         return Atom(match[1], match[2], match[3])
-    # A bracket may be part of the relation: the split is right where the name that is left has its own ones in pairs.
+    # A bracket may be part of the relation. The right split leaves a name with paired brackets.
     unsure, at = None, text.find("(", 1)
     while at > 0:
         if match := VARIABLE_FIRST.fullmatch(text, at + 1):
@@ -138,9 +138,9 @@ def _has_paired_brackets(name: str) -> bool:
 
 
 def write_anyburl_rules(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
-    """Write lines that AnyBURL's own tools read; what has no support and body count, or no spelling, is left out."""
+    """Write rules in AnyBURL's format; rules without support and body count, or without a spelling, are skipped."""
     lines = RuleExporter(
-        "AnyBURL's lines",
+        "AnyBURL's format",
         partial(list_rule_atoms, ends=("X", "Y"), between=BETWEEN),
         spell_anyburl_rule,
         parse_anyburl_rule,
@@ -155,13 +155,13 @@ def write_anyburl_rules(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
         )
     if broken:
         lines.notes.append(
-            f"{spell_count(broken, 'rule')} with estimated counts: AnyBURL's own tools read whole numbers only."
+            f"{spell_count(broken, 'rule')} with estimated counts; AnyBURL's own tools read whole numbers only."
         )
     return lines.finish(rules, kept=("support", "body_count", "confidence"))
 
 
 def spell_anyburl_rule(head: Atom, body: list[Atom]) -> str:
-    """Write a rule as AnyBURL does."""
+    """Spell a rule in AnyBURL's format."""
     return ARROW.join([_spell_anyburl_atom(head), ", ".join(map(_spell_anyburl_atom, body))])
 
 

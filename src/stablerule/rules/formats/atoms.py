@@ -1,6 +1,7 @@
-"""Rules of other tools are a head and a list of atoms in any order; ours are chains, or one step with constants.
+"""Convert between the rules of other tools, a head and atoms in any order, and ours: chains, or one step with
+constants.
 
-They go out to other tools only if they come back the same.
+A rule is exported only if reading it back gives the same rule.
 """
 
 from __future__ import annotations
@@ -27,27 +28,27 @@ LINE_SIGNS = "\t\n\r"
 
 
 class Constant(str):
-    """The name of an entity, where a variable could stand; in no format do the two look the same."""
+    """The name of an entity in the place of a variable."""
 
     __slots__ = ()
 
 
 class Atom(NamedTuple):
-    """A relation and what stands in its two places: a `Constant`, or a variable as a plain string."""
+    """A relation and its two arguments: a `Constant`, or a variable as a plain string."""
 
     relation: str
     first: str
     second: str
 
     def step_from(self, variable: str) -> tuple[str, str]:
-        """Read the atom as a step from a variable: the relation or its inverse, and where it leads."""
+        """Return the atom as a step from a variable: the relation or its inverse, and the other argument."""
         if self.first == variable:
             return self.relation, self.second
         return INVERSE + self.relation, self.first
 
 
 def express_rule(head: Atom, body: Sequence[Atom]) -> Parts | str:
-    """Say a rule in our way, or say its kind where that is not possible. In a kind, `*` stands for a plural s.
+    """Return the parts of a `Rule`, or the kind of a rule that can't be expressed. In a kind, `*` marks the plural s.
 
     >>> express_rule(Atom("r", "X", "Y"), [Atom("t", "Y", "A"), Atom("s", "X", "A")])
     ('r', ('s', '~t'), None, None)
@@ -58,9 +59,9 @@ def express_rule(head: Atom, body: Sequence[Atom]) -> Parts | str:
     """
     atoms = [head, *body]
     if any(atom.relation.startswith(INVERSE) for atom in atoms):
-        return f"rule* with a relation whose name begins with {INVERSE}"
+        return f"rule* with a relation whose name starts with {INVERSE}"
     if any(atom.first == atom.second for atom in atoms):
-        return "rule* about an entity and itself"
+        return "rule* with an entity linked to itself"
     if not body:
         return "rule* without a body"
     fixed = [isinstance(term, Constant) for term in (head.first, head.second)]
@@ -92,15 +93,15 @@ def _express_constant_rule(head: Atom, body: Sequence[Atom]) -> Parts | str:
     if len(body) > 1:
         return f"acyclic rule* of length {len(body)}"
     if variable not in (body[0].first, body[0].second):
-        return "rule* whose body does not speak of the variable in the head"
+        return "rule* whose body lacks the variable of the head"
     relation, near = body[0].step_from(variable)
     return head_relation, (relation,), str(constant), str(near) if isinstance(near, Constant) else None
 
 
 def list_rule_atoms(parts: Parts, ends: tuple[str, str], between: Iterable[str]) -> tuple[Atom, list[Atom]] | None:
-    """Give the atoms of a rule, the head always forwards: a chain for an inverse is turned around.
+    """Return the atoms of a rule with a plain head relation; a chain for an inverse is turned.
 
-    ends: the variables of the head; between: those inside of a chain, None is returned when they run out.
+    ends: the variables of the head. between: the variables inside a chain; None is returned if they run out.
     """
     head_relation, body, constant, near = parts
     plain = head_relation.removeprefix(INVERSE)
@@ -119,7 +120,7 @@ def list_rule_atoms(parts: Parts, ends: tuple[str, str], between: Iterable[str])
 
 
 def turn_rule_body(body: Sequence[str]) -> tuple[str, ...]:
-    """Walk a body the other way: r <- body says the same of (X, Y) as ~r <- turned body of (Y, X).
+    """Return the inverse body: r <- body means the same for (X, Y) as ~r <- inverse body for (Y, X).
 
     >>> turn_rule_body(("s", "~t"))
     ('t', '~s')
@@ -134,10 +135,10 @@ def _make_forward_atom(relation: str, here: str, there: str) -> Atom:
 
 @dataclass
 class RuleExporter:
-    """Spells rules in another tool's way, and counts those that it can't spell.
+    """Spell rules in another tool's format, and count those that have no spelling.
 
-    as_atoms, spell, parse: the other tool's way, forwards and back. A name may hold signs that mean something there, so
-    each line is read again; if that gives another rule, the line is not written.
+    as_atoms, spell, parse: conversions to that format and back. A name may contain signs with a meaning in that format,
+    so each line is parsed again, and is written only if this gives the same rule.
     """
 
     target: str
@@ -155,9 +156,9 @@ class RuleExporter:
             if any(getattr(scored, name) is None for name in needs):
                 self.left_out[f"rule* without {' and '.join(needs)}"] += 1
             elif (text := self._spell_rule(scored)) is None:
-                self.left_out[f"rule* with a name or a length without a spelling in {self.target}"] += 1
+                self.left_out[f"rule* with a name or length that {self.target} does not allow"] += 1
             elif text in seen:
-                self.left_out["chain* for an inverse with the same meaning as another rule"] += 1
+                self.left_out["chain* for an inverse, equivalent to another rule"] += 1
             else:
                 seen.add(text)
                 self.written += 1
@@ -177,27 +178,27 @@ class RuleExporter:
         return text if same else None
 
     def finish(self, rules: RuleSet, kept: tuple[str, ...]) -> tuple[str, ...]:
-        """Say what was left out; nothing written at all is an error."""
+        """Return notes on skipped rules; writing none at all is an error."""
         notes = note_left_out_rules(self.left_out)
         if len(rules) and not self.written:
             raise WriteError(
-                f"None of {spell_count(len(rules), 'rule')} can be written as {self.target}: {' '.join(notes)}"
+                f"None of {spell_count(len(rules), 'rule')} can be written in {self.target}: {' '.join(notes)}"
             )
         frame = rules.to_frame()
         lost = [name for name in NUMBERS if name not in kept and frame[name].null_count() < len(frame)]
         if lost:
-            self.notes.append(f"{self.target} have no place for {', '.join(lost)}.")
+            self.notes.append(f"{self.target} has no {', '.join(lost)}.")
         return (*notes, *self.notes)
 
 
 def divide_rule_counts(part: float, whole: float) -> float | None:
-    """Divide, or return None where nothing comes of it."""
+    """Return part / whole, or None if it is not finite."""
     share = part / whole if whole else math.inf
     return share if math.isfinite(share) else None
 
 
 def turn_inverse_head(parts: Parts) -> Parts:
-    """Turn a chain for an inverse around, so that it is one for the relation.
+    """Turn a chain for an inverse relation into one for the plain relation.
 
     >>> turn_inverse_head(("~r", ("s", "~t"), None, None))
     ('r', ('t', '~s'), None, None)

@@ -34,7 +34,7 @@ def read_json_rules(data: bytes, path: Path) -> LoadedRules:
         found = json.loads(decode_rule_file(data, path))
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
-        raise ReadError(f"not valid JSON, or cut off: {error}.", path=path, line=line) from error
+        raise ReadError(f"not valid JSON, or truncated: {error}.", path=path, line=line) from error
     if not isinstance(found, dict) or type(found.get("format")) is not int or found["format"] < 1:
         raise ReadError(f'expected {{"format": {VERSION}, "rules": [...]}}, found another JSON file.', path=path)
     if found["format"] > VERSION:
@@ -61,7 +61,7 @@ def _check_json_rows(rows: object, path: Path) -> list[dict[str, Any]]:
 
 
 def write_json_rules(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
-    """Write one rule in a line, so that two versions of a file can be compared."""
+    """Write one rule on each line, so that two versions of a file can be compared."""
     rows = (
         json.dumps({name: value for name, value in row.items() if value is not None}, ensure_ascii=False)
         for row in rules.to_frame().iter_rows(named=True)
@@ -75,14 +75,14 @@ def write_json_rules(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
 def read_parquet_rules(data: bytes, path: Path) -> LoadedRules:
     """Read the table of a set of rules."""
     if not data:
-        raise ReadError("no rules in it: the file is empty.", path=path)
+        raise ReadError("no rules: the file is empty.", path=path)
     with expect_damage(path):
         frame = pl.read_parquet(io.BytesIO(data))
     return load_rule_frame(frame, path)
 
 
 def write_parquet_rules(rules: RuleSet, stream: IO[bytes]) -> tuple[str, ...]:
-    """Write the table as it is."""
+    """Write the table of a set of rules."""
     rules.to_frame().write_parquet(stream)
     return ()
 

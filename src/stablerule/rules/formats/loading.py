@@ -1,4 +1,4 @@
-"""What every format needs: lines with their numbers, rules collected into a set, and what was left out."""
+"""Helpers for all rule formats: numbered lines, collecting rules into a set, and notes on skipped rules."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     import polars as pl
 
 Parts: TypeAlias = tuple[str, tuple[str, ...], str | None, str | None]
-"""Head relation, body, constant, body constant: a rule before it is in a table."""
+"""Head relation, body, constant, body constant: one rule, before it is put into a table."""
 
 
 class LoadedRules(NamedTuple):
-    """Rules from a file, and what there is to say about it: what was left out, and how much of it."""
+    """Rules from a file, and notes on rules that were skipped."""
 
     rules: RuleSet
     notes: tuple[str, ...]
 
 
 class Format(NamedTuple):
-    """A way to write rules into a file: its name, the suffixes that say it, and both directions."""
+    """A rule format: its name, its suffixes, a reader and a writer."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -47,12 +47,12 @@ def decode_rule_file(data: bytes, path: Path) -> str:
             f"byte {data[error.start]:#04x} is not UTF-8. Save the file as UTF-8.", path=path, line=line
         ) from error
     if not text.strip():
-        raise ReadError("no rules in it: the file is empty.", path=path)
+        raise ReadError("no rules: the file is empty.", path=path)
     return text
 
 
 def read_rule_file_lines(data: bytes, path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not blank. Only LF and CRLF end a line: a name may have other signs that look so."""
+    """Yield the non-blank lines with their numbers. Only LF and CRLF end a line: names may contain other breaks."""
     for number, line in enumerate(decode_rule_file(data, path).split("\n"), start=1):
         text = line.removesuffix("\r")
         if text.strip():
@@ -66,19 +66,19 @@ def read_rule_number(text: str, what: str, path: Path, line: int, *, least: floa
     except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number >= least):
-        bound = "" if least == -math.inf else f", {least:g} or more,"
+        bound = "" if least == -math.inf else f" of at least {least:g}"
         raise ReadError(f"expected a number{bound} for {what}, found {shorten_rule_text(text)}.", path=path, line=line)
     return number
 
 
 def shorten_rule_text(text: str) -> str:
-    """Quote a piece of a file in a message, not too long."""
+    """Quote a piece of a file for a message, shortened."""
     return repr(text if len(text) <= 100 else text[:97] + "...")
 
 
 @dataclass
 class RuleCollector:
-    """Rules on the way from the lines of a file into a set."""
+    """Collects the rules of a file into a set."""
 
     path: Path
     numbers: tuple[str, ...]
@@ -87,14 +87,14 @@ class RuleCollector:
     notes: list[str] = field(default_factory=list)
 
     def add(self, found: Parts | str, numbers: Sequence[float | None]) -> None:
-        """Take a rule with its numbers, or count what can't be expressed by its kind."""
+        """Add a rule with its measures, or count the kind of one that can't be expressed."""
         if isinstance(found, str):
             self.left_out[found] += 1
         else:
             self.rows.append((found, numbers))
 
     def finish(self) -> LoadedRules:
-        """Make the set, with notes on all that is not in it."""
+        """Return the set, with notes on skipped rules."""
         columns: dict[str, list[object]] = {}
         for place, name in enumerate(KEY):
             columns[name] = [parts[place] for parts, _ in self.rows]
@@ -113,27 +113,25 @@ def load_rule_columns(columns: Mapping[str, Sequence[object]], path: Path, notes
 
 
 def load_rule_frame(frame: pl.DataFrame, path: Path, notes: tuple[str, ...] = ()) -> LoadedRules:
-    """Make a set from a table that came from a file; a rule that comes again is left out, and said."""
+    """Make a set from the table of a file; repeated rules are skipped, with a note."""
     try:
         rules = RuleSet.from_frame(frame, repeated="first")
     except ReadError as error:
         raise ReadError(error.problem, path=path) from error
     again = len(frame) - len(rules)
     if again:
-        was = "was" if again == 1 else "were"
-        notes = (*notes, f"{spell_count(again, 'repeated rule')} {was} left out: the first one counts.")
+        notes = (*notes, f"skipped {spell_count(again, 'repeated rule')}; the first one counts.")
     return LoadedRules(rules, notes)
 
 
 def note_left_out_rules(kinds: Counter[str]) -> tuple[str, ...]:
-    """Say of each kind how many were left out; a kind has `*` where an s stands for many.
+    """Return a note for each kind of skipped rule; in a kind, `*` marks the plural s.
 
     >>> note_left_out_rules(Counter({"acyclic rule* of length 2": 1200, "rule* without a body": 1}))
-    ("1,200 acyclic rules of length 2 can't be expressed and were left out.", \
-"1 rule without a body can't be expressed and was left out.")
+    ("skipped 1,200 acyclic rules of length 2, which can't be expressed.", \
+"skipped 1 rule without a body, which can't be expressed.")
     """
     return tuple(
-        f"{count:,} {kind.replace('*', '' if count == 1 else 's', 1)} can't be expressed and "
-        f"{'was' if count == 1 else 'were'} left out."
+        f"skipped {count:,} {kind.replace('*', '' if count == 1 else 's', 1)}, which can't be expressed."
         for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
     )

@@ -1,6 +1,7 @@
-"""A flat table for spreadsheets: the readable rule, its parts, its numbers; tabs between, names in the first line.
+"""Read and write a flat tab-separated table for spreadsheets: the readable rule, its parts and its measures, with a
+header.
 
-Reading looks at the rule and the numbers only, wherever they stand; the other columns are for sorting and filtering.
+Only the rule and the measures are read, in any order; the other columns are for sorting and filtering.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def read_rule_table(data: bytes, path: Path) -> LoadedRules:
-    """Read a table that has a column `rule`."""
+    """Read a table with a column `rule`."""
     rows = csv.reader(io.StringIO(decode_rule_file(data, path), newline=""), dialect="excel-tab", strict=True)
     rules = RuleCollector(path, NUMBERS)
     try:
@@ -49,7 +50,7 @@ def read_rule_table(data: bytes, path: Path) -> LoadedRules:
             }
             rules.add(parse_rule_line(cells["rule"], path, rows.line_num), [numbers.get(name) for name in NUMBERS])
     except csv.Error as error:
-        raise ReadError(f"not a table with tabs: {error}.", path=path, line=rows.line_num) from error
+        raise ReadError(f"not a tab-separated table: {error}.", path=path, line=rows.line_num) from error
     return rules.finish()
 
 

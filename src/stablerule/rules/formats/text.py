@@ -1,10 +1,10 @@
-r"""Text that people read: one rule in a line, its numbers behind it, a tab before each.
+r"""Read and write the readable text format: one rule on each line, followed by its measures, tab-separated.
 
 ::
 
     nationality(X, Y) <- born_in(X, A), city_of(A, Y)<TAB>score=0.91<TAB>support=12
 
-Numbers may be left out, all or some; a line that begins with # is a comment.
+Measures are optional. A line that starts with # is a comment.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COMMENT = "#"
 
 
 def read_rule_lines(data: bytes, path: Path) -> LoadedRules:
-    """Read rules as people write them."""
+    """Read the readable text format."""
     rules = RuleCollector(path, NUMBERS)
     for line, text in read_rule_file_lines(data, path):
         if text.startswith(COMMENT):
@@ -45,7 +45,7 @@ def read_rule_lines(data: bytes, path: Path) -> LoadedRules:
 
 
 def parse_rule_line(text: str, path: Path, line: int) -> tuple[str, tuple[str, ...], str | None, str | None]:
-    """Read one rule; an error says where it stands."""
+    """Parse one rule; an error has its file and line."""
     try:
         rule = Rule.parse(text)
     except InputError as error:
@@ -57,12 +57,12 @@ def _read_rule_number_cell(cell: str, path: Path, line: int) -> tuple[str, float
     name, equals, value = cell.strip().partition("=")
     if not equals or name not in (*NUMBERS, *DROPPED):
         expected = f"name=number with one of {', '.join(NUMBERS)}"
-        raise ReadError(f"expected {expected} behind the rule, found {shorten_rule_text(cell)}.", path=path, line=line)
+        raise ReadError(f"expected {expected} after the rule, found {shorten_rule_text(cell)}.", path=path, line=line)
     return name, read_named_rule_number(name, value, path, line)
 
 
 def read_named_rule_number(name: str, value: str, path: Path, line: int) -> float:
-    """Read a number of a rule: a score may be anything, the others count or share something."""
+    """Read a measure of a rule: a score may be any number, the others are at least 0."""
     return read_rule_number(value, name, path, line, least=-math.inf if name == "score" else 0)
 
 

@@ -1,4 +1,4 @@
-"""Datasets made from a dataset, so that train and test differ in a known way."""
+"""Split a dataset again, at random or with a known shift between training and test facts."""
 
 from stablerule.shifts.splits.at_random import split_random
 from stablerule.shifts.splits.bias import BiasedExamples, bias_examples

@@ -1,4 +1,4 @@
-"""The plain split: facts dealt out at random, every entity known in train."""
+"""Random split: the facts of all splits are redistributed, with every entity in train."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def split_random(dataset: Dataset, shares: Shares = (0.8, 0.1, 0.1), *, seed: int = 0) -> Split:
-    """Deal all facts out again, those of all splits together, so that train knows every entity and every relation.
+    """Redistribute the facts of all splits at random, so that train has every entity and every relation.
 
-    This is the split without a shift, to which the others are compared.
+    This is the split without a shift, for comparison with the others.
 
     >>> from stablerule.datasets import load
     >>> split_random(load("geography"), (0.6, 0.2, 0.2), seed=1).dataset
@@ -35,8 +35,8 @@ def split_random(dataset: Dataset, shares: Shares = (0.8, 0.1, 0.1), *, seed: in
     for name, share, part in zip(SPLITS, checked, dealt, strict=True):
         if share and not len(part):
             raise InputError(
-                f"Dataset {dataset.name!r} has too few facts ({len(facts):,}) for a {name} of its own: train needs one "
-                f"about every entity and every relation. Ask for more of {name}, or for a share of 0."
+                f"Dataset {dataset.name!r} has too few facts ({len(facts):,}) for a {name} split: train needs a fact "
+                f"of every entity and every relation. Use a larger share for {name}, or 0."
             )
     parts = {WHOLE: narrow_to_split(dataset, dataset.name, *dealt)}
     lost = {REPEATED: facts.take(~mark_first_facts(facts))}

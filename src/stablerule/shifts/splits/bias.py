@@ -1,4 +1,4 @@
-"""Some facts serve as examples, and one group is favoured among them."""
+"""Choose examples with a bias: one group of facts is favoured among them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class BiasedExamples:
-    """Which facts are examples, and which group was favoured for each relation.
+    """The facts chosen as examples, and the favoured group of each relation.
 
-    mask: (n,), the rows that are examples; favoured: the group, by relation id; left_whole: ids of the relations that
-    have no facts in some group, and all of whose facts are examples.
+    mask: (n,), the rows that are examples. favoured: the favoured group by relation id. left_whole: ids of relations
+    without facts in some group; all their facts are examples.
     """
 
     mask: NDArray[np.bool_]
@@ -42,12 +42,12 @@ def bias_examples(
 ) -> BiasedExamples:
     """Choose examples so that, for each relation, one of K groups has the share 1/K + bias (1 - 1/K) of them.
 
-    groups: of each fact, a name or a number. among: all groups there are, where some may have none of these facts.
+    groups: the group of each fact, a name or a number. among: all groups, if some may have none of these facts.
 
-    The seed decides which group is favoured, for each relation on its own. With bias 0 all groups have the same share,
-    with bias 1 all examples are of the favoured group. Their number is the same at every bias: that of the favoured
-    group, or less where another group is too small for its K-th part. A larger bias exchanges facts and nothing else:
-    those of the favoured group stay examples, and facts of it come for some of the others. A fact that is repeated
+    The seed decides which group is favoured, separately for each relation. With bias 0 all groups have the same share,
+    with bias 1 all examples are of the favoured group. The number of examples is the same at every bias: the size of
+    the favoured group, or less if another group is too small for its K-th part. A larger bias only exchanges facts: it
+    keeps the examples of the favoured group, and replaces some of the others by further facts of it. A repeated fact
     counts once, in the group of its first row.
 
     >>> from stablerule.graph import Triples
@@ -65,12 +65,12 @@ def bias_examples(
     labels = check_split_labels("groups", groups, facts)
     names = np.unique(labels if among is None else np.asarray(among))
     if len(names) < 2:
-        raise InputError(f"Examples are biased towards one of several groups, and there are {len(names)}.")
+        raise InputError(f"A bias needs at least 2 groups, got {len(names)}.")
     mask, favoured, left_whole = np.zeros(len(facts), bool), {}, []
     rows = np.flatnonzero(mark_first_facts(facts))
     for relation in np.unique(facts.relations).tolist():
         own = rows[facts.relations[rows] == relation]
-        # A generator for each relation: what one has does not change what is drawn for another.
+        # A generator for each relation, so that the draws of one do not depend on the others.
         rng = np.random.default_rng([seed, relation])
         chosen = int(rng.integers(len(names)))
         by_group = [rng.permutation(own[labels[own] == name]) for name in names]
@@ -86,7 +86,7 @@ def bias_examples(
 def _draw_biased_examples(
     by_group: list[NDArray[np.int64]], favoured: int, bias: float, rng: np.random.Generator
 ) -> list[NDArray[np.int64]]:
-    """Take the first so many of each group: as the bias grows, more of the favoured one and fewer of the others."""
+    """Take the first facts of each group: more of the favoured one and fewer of the others as the bias grows."""
     k = len(by_group)
     others = rng.permutation([group for group in range(k) if group != favoured])
     count = min(len(by_group[favoured]), k * min(len(by_group[group]) for group in others))

@@ -1,4 +1,4 @@
-"""Splits by groups: test divided among them, which is the shift of the paper, or one of them favoured in training."""
+"""Split by groups: divide test by group, which is the shift of the paper, or favour one group in training."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ LONGEST_FOLDER_NAME = 60
 
 
 def split_test_side(dataset: Dataset, groups: Sequence[str]) -> Split:
-    """Make a dataset for each group: train and valid as they are, and the facts of the group as test.
+    """Make a dataset for each group, with the same train and valid, and the facts of the group as test.
 
-    groups: a name for each row of test. Each group's folder has its name, as far as a file system takes it; the
-    manifest has both.
+    groups: a name for each row of test. Folders are named after the groups, in characters that every file system
+    allows; the manifest has both names.
 
     >>> from stablerule.datasets import newsroom
     >>> world = newsroom(people=100, seed=0)
@@ -39,7 +39,7 @@ def split_test_side(dataset: Dataset, groups: Sequence[str]) -> Split:
     """
     test = check_split_source(dataset).test
     if not len(test):
-        raise InputError(f"Dataset {dataset.name!r} has nothing in test: there is nothing to divide.")
+        raise InputError(f"Dataset {dataset.name!r} has no test facts to divide.")
     labels = _check_split_group_names(groups, test)
     names, sizes = np.unique(labels, return_counts=True)
     folders = name_group_folders(names.tolist(), "group-")
@@ -68,12 +68,12 @@ def split_train_side(
     seed: int = 0,
     thinning: bool = False,
 ) -> Split:
-    """Favour one group among the examples of each relation, as `bias_examples` does, and ask about all of test.
+    """Favour one group among the examples of each relation, as `bias_examples` does; test stays whole.
 
-    groups_of_train: the group of each row of train; groups_of_valid: the same for valid, from which facts are drawn
-    with the same groups favoured. Without it valid stays as it is. The facts of train that may be examples stand in
-    `examples`, and train itself is whole. thinning: leave the other facts out of train as well; then there are no
-    `examples`, because all of train is.
+    groups_of_train: the group of each row of train. groups_of_valid: the same for valid, which is sampled with the same
+    favoured groups; without it valid stays whole. The training facts that may be used as targets are in `examples`, and
+    train stays whole. thinning: remove the other facts from train as well; then there are no `examples`, because every
+    training fact is one.
 
     >>> from stablerule.datasets import households
     >>> dataset = households(families=3, seed=0).dataset
@@ -108,7 +108,7 @@ def split_train_side(
         found=found,
         notes=_note_examples(found),
     )
-    # The rows of train keep their order, whatever ids they have now.
+    # The rows of train keep their order, even if their ids change.
     return Split(parts, manifest, None if thinning else made.train.take(drawn.mask))
 
 
@@ -116,21 +116,21 @@ def _check_split_group_names(groups: Sequence[str], test: Triples) -> NDArray[An
     names = groups if isinstance(groups, str) else list(groups)
     for row, name in enumerate(names):
         if not isinstance(name, str) or not name.strip():
-            raise InputError(f"Argument 'groups' must hold names, got {name!r} for fact {row} of test.")
+            raise InputError(f"Argument 'groups' must be names, got {name!r} for fact {row} of test.")
     labels = check_split_labels("groups", names, test, " of test")
     first: dict[tuple[int, ...], int] = {}
     for row, fact in enumerate(map(tuple, test.rows.tolist())):
         original = first.setdefault(fact, row)
         if labels[row] != labels[original]:
             raise InputError(
-                f"A fact that is repeated must be of one group: facts {original} and {row} of test are the same, and "
-                f"their groups are {str(labels[original])!r} and {str(labels[row])!r}."
+                f"A repeated fact must have one group: facts {original} and {row} of test are equal, but have groups "
+                f"{str(labels[original])!r} and {str(labels[row])!r}."
             )
     return labels
 
 
 def name_group_folders(names: Iterable[str], prefix: str) -> dict[str, str]:
-    """Give each of several distinct names a folder of its own, whatever characters it has.
+    """Return a folder name for each of several distinct names, whatever characters they have.
 
     >>> name_group_folders(["paths 0 (fewest)", "Åland", "../aland", "日本"], "group-")
     {'paths 0 (fewest)': 'group-paths-0-fewest', 'Åland': 'group-aland', '../aland': 'group-aland-2', '日本': 'group-x'}
@@ -147,7 +147,7 @@ def name_group_folders(names: Iterable[str], prefix: str) -> dict[str, str]:
 
 
 def _spell_folder_name(name: str) -> str:
-    """Keep small letters and digits; two names that differ in something else only are told apart by a number."""
+    """Keep lower-case letters and digits; the caller numbers names that become equal."""
     ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return re.sub("[^a-z0-9]+", "-", ascii_only)[:LONGEST_FOLDER_NAME].strip("-") or "x"
 
@@ -158,7 +158,7 @@ def _draw_valid_examples(
     labels = check_split_labels("groups_of_valid", groups, valid, " of valid")
     unknown = np.setdiff1d(labels, of_train)
     if len(unknown):
-        raise InputError(f"Argument 'groups_of_valid' has the group {unknown[0].item()!r}, which no fact of train has.")
+        raise InputError(f"Argument 'groups_of_valid' has the group {unknown[0].item()!r}, which no training fact has.")
     return bias_examples(valid, labels, bias, seed=seed, among=of_train)
 
 
@@ -184,9 +184,9 @@ def _note_examples(found: dict[str, Any]) -> list[str]:
     notes = []
     if found["left_whole"]:
         notes.append(
-            f"{len(found['left_whole']):,} relations have no facts in some group: all their "
+            f"{len(found['left_whole']):,} relations have no facts in some group, so all their "
             f"{sum(found['left_whole'].values()):,} facts are examples at every bias."
         )
     if found.get("entities_without_facts_in_train"):
-        notes.append(f"{found['entities_without_facts_in_train']:,} entities have no facts in train any more.")
+        notes.append(f"{found['entities_without_facts_in_train']:,} entities no longer have facts in train.")
     return notes

@@ -1,4 +1,4 @@
-"""Train is the past, test the future."""
+"""Split by time: train is the past, test the future."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ SHARES = (0.8, 0.1, 0.1)
 def split_by_time(dataset: Dataset, shares: Shares | None = None, *, cuts: tuple[Any, Any] | None = None) -> Split:
     """Put the oldest facts into train, the newest into test, and those between into valid.
 
-    shares: of the facts, 0.8, 0.1 and 0.1 by default. Facts of the same time stay together, so the parts come out as
-    near to that as they can. cuts: instead of shares, the time from which on facts are valid, and the one from which
-    on they are test. A fact that is told several times counts once, from its first time on.
+    shares: of the facts, by default 0.8, 0.1 and 0.1. Facts of the same time stay together, so the parts are as close
+    to the shares as possible. cuts: instead of shares, the times at which valid and test begin. A repeated fact counts
+    once, at its first time.
 
-    Entities and relations that train has not seen stay in: they are what the future brings. The manifest counts them.
+    Entities and relations that are not in train stay in valid and test, as new names do in the future. The manifest
+    counts them.
 
     >>> from stablerule.io import read_dataset
     >>> reigns = [("Ann", "rules", "Here", 1901), ("Ann", "rules", "There", 1910), ("Bo", "rules", "Here", 1950)]
@@ -44,7 +45,7 @@ def split_by_time(dataset: Dataset, shares: Shares | None = None, *, cuts: tuple
     1
     """
     if shares is not None and cuts is not None:
-        raise OptionError("Argument 'shares' is for a split without cuts, and there are both. Leave one of them out.")
+        raise OptionError("Arguments 'shares' and 'cuts' can't be used together. Leave one of them out.")
     asked = check_split_shares(SHARES if shares is None else shares)
     facts = _order_facts_by_time(check_split_source(dataset))
     first = mark_first_facts(facts)
@@ -74,37 +75,42 @@ def split_by_time(dataset: Dataset, shares: Shares | None = None, *, cuts: tuple
 
 
 def _order_facts_by_time(dataset: Dataset) -> Triples:
-    """All facts in the order of their times; what happened at the same time stays in the order of the rows."""
+    """Return all facts sorted by time; facts of the same time keep the order of their rows."""
     without = [name for name, part in dataset.splits.items() if len(part) and part.time is None]
     if without:
         raise InputError(
-            f"Dataset {dataset.name!r} has no times in {', '.join(without)}, and can't be split by them. Read it with "
-            "columns={'head': 0, 'relation': 1, 'tail': 2, 'time': 3}, or with a header that has the word time."
+            f"Dataset {dataset.name!r} has no times in {', '.join(without)}, so it can't be split by time. Read it "
+            "with "
+            "columns={'head': 0, 'relation': 1, 'tail': 2, 'time': 3}, or with a header that has a column 'time'."
         )
     kinds = {_read_split_times(part).dtype.kind for part in dataset.splits.values() if len(part)}
     if len(kinds) > 1:
-        raise InputError(f"Dataset {dataset.name!r} has numbers as times and dates as well. Make them of one kind.")
+        raise InputError(f"Dataset {dataset.name!r} has both numbers and dates as times. Use one kind.")
     facts = dataset.everything
     times = _read_split_times(facts)
     if times.dtype.kind == "M" and np.isnat(times).any():
-        raise InputError(f"Dataset {dataset.name!r} has {int(np.isnat(times).sum()):,} facts whose time is not known.")
+        raise InputError(
+            f"Dataset {dataset.name!r} has {int(np.isnat(times).sum()):,} facts without a time. Add the times, or "
+            "leave these facts out."
+        )
     return facts.take(np.argsort(times, kind="stable"))
 
 
 def _read_split_times(facts: Triples) -> NDArray[Any]:
-    assert facts.time is not None  # noqa: S101  # _oldest_first has looked
+    assert facts.time is not None  # noqa: S101  # `_order_facts_by_time` checks it
     return facts.time
 
 
 def _cut_times_by_shares(times: NDArray[Any], shares: Shares, name: str) -> tuple[int, int]:
-    """Where valid and test begin: where a new time does, as near to the shares as may be."""
+    """Return where valid and test begin: at a new time, as close to the shares as possible."""
     starts = np.flatnonzero(np.concatenate([[True], times[1:] != times[:-1]]))
     starts = np.append(starts, len(times))  # (times + 1,): the last one is the end
     has_valid, has_test = shares[1] > 0, shares[2] > 0
     if len(starts) - 1 < 1 + has_valid + has_test:
         raise InputError(
-            f"Dataset {name!r} has {len(times):,} facts of {len(starts) - 1} different times, and each of "
-            f"{1 + has_valid + has_test} parts needs one of its own. Leave a part out with a share of 0."
+            f"Dataset {name!r} has {len(starts) - 1} different times for {1 + has_valid + has_test} parts. Leave a "
+            "part "
+            "out with a share of 0."
         )
     latest = len(starts) - 1 - has_test
     at = _find_nearest_time(starts, shares[0] * len(times), 1, latest - has_valid)
@@ -117,25 +123,25 @@ def _find_nearest_time(starts: NDArray[np.int64], wanted: float, least: int, mos
 
 
 def _cut_times_at(times: NDArray[Any], cuts: tuple[Any, Any]) -> tuple[int, int]:
-    """Where the times of valid and test begin."""
+    """Return where valid and test begin, at given times."""
     if not isinstance(cuts, tuple | list) or len(cuts) != 2:
-        raise OptionError(f"Argument 'cuts' must be two times, where valid and where test begin, got {cuts!r}.")
+        raise OptionError(f"Argument 'cuts' must be two times, the start of valid and of test, got {cuts!r}.")
     valid_from, test_from = (_read_time_cut(cut, times.dtype) for cut in cuts)
     if valid_from > test_from:
-        raise OptionError(f"Argument 'cuts' must have the earlier time first, got {cuts[0]} and {cuts[1]}.")
+        raise OptionError(f"Argument 'cuts' must be in order, got {cuts[0]} and {cuts[1]}.")
     at, after = (int(np.searchsorted(times, cut)) for cut in (valid_from, test_from))
     sizes = {"train": at, "test": len(times) - after, **({"valid": after - at} if valid_from != test_from else {})}
     empty = [name for name, size in sizes.items() if not size]
     if empty:
         raise InputError(
-            f"Cut at {cuts[0]} and {cuts[1]}, {' and '.join(empty)} would have no facts: their times go from "
+            f"With cuts at {cuts[0]} and {cuts[1]}, {' and '.join(empty)} would have no facts. The times go from "
             f"{times[0]} to {times[-1]}."
         )
     return at, after
 
 
 def _read_time_cut(cut: Any, dtype: np.dtype[Any]) -> Any:
-    """Read a cut in the way of the times: a whole number, or a date (2024-05-31, or 2024 for its beginning)."""
+    """Parse a cut in the type of the times: a whole number, or a date (2024-05-31, or 2024 for its start)."""
     try:
         if dtype.kind == "M":
             found = np.datetime64(cut)
@@ -146,7 +152,7 @@ def _read_time_cut(cut: Any, dtype: np.dtype[Any]) -> Any:
     except (ValueError, TypeError):
         pass
     kind = "dates such as 2024-05-31" if dtype.kind == "M" else "whole numbers"
-    raise OptionError(f"Argument 'cuts' must be {kind}, as the times of the facts are, got {cut!r}.")
+    raise OptionError(f"Argument 'cuts' must be {kind}, like the times of the facts, got {cut!r}.")
 
 
 def _find_time_span(facts: Triples) -> list[Any]:
@@ -155,7 +161,7 @@ def _find_time_span(facts: Triples) -> list[Any]:
 
 
 def _count_unseen_names(facts: Triples, train: Triples) -> dict[str, int]:
-    """Count entities and relations that train does not have, and the facts in which any of them stands."""
+    """Count the entities and relations that are not in train, and the facts that have any of them."""
     entities, relations = facts.rows[:, [0, 2]], facts.relations
     new_entities = ~np.isin(entities, train.rows[:, [0, 2]])
     new_relations = ~np.isin(relations, train.relations)
@@ -168,6 +174,6 @@ def _count_unseen_names(facts: Triples, train: Triples) -> dict[str, int]:
 
 def _describe_unseen_names(name: str, size: int, counts: dict[str, int]) -> str:
     return (
-        f"{counts['facts']:,} of the {size:,} facts of {name} have an entity ({counts['entities']:,} in all) or a "
-        f"relation ({counts['relations']:,}) that train does not know."
+        f"{counts['facts']:,} of the {size:,} {name} facts have an entity or a relation that is not in train "
+        f"({counts['entities']:,} entities, {counts['relations']:,} relations)."
     )

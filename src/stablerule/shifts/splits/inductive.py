@@ -1,4 +1,4 @@
-"""No entity of the test graph is in the training graph."""
+"""Inductive split: no entity of the test graph is in the training graph."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
     from stablerule.graph import Dataset
 
-# An entity without facts is in no part.
+# The part of an entity without facts.
 NOWHERE = -1
-# What the training part holds out of its own facts as valid: a learner chooses by facts about entities that it knows.
+# Share of the training part's facts used as its valid: learners choose on facts about entities that they know.
 HELD_OUT = 0.1
 
 
 class Part(NamedTuple):
-    """The facts within one part: the graph to reason on, what is asked about it, and how many were not fit to ask."""
+    """The facts within one part: the graph to reason on, the queries, and how many facts were unfit as queries."""
 
     context: Triples
     queries: Triples
@@ -43,20 +43,20 @@ class Part(NamedTuple):
 def split_inductive(
     dataset: Dataset, shares: Shares = (0.7, 0.1, 0.2), *, context: float = 0.75, regions: int = 10, seed: int = 0
 ) -> Split:
-    """Divide the entities into three parts; facts whose head and tail are in the same part stay, the others are lost.
+    """Divide the entities into three parts, and keep the facts with both ends in the same part.
 
     shares: of the entities, for train, valid and test; 0 for valid leaves it out. context: within valid and test, the
-    share of the facts that are the graph to reason on; the others are queries. regions: from how many entities valid
-    and test each grow along the facts. A part that is a single region loses the fewest facts, but may be all about one
-    topic, with relations that train hardly has.
+    share of facts in the graph to reason on; the others are queries. regions: the number of entities from which valid
+    and test each grow along the facts. A single region loses the fewest facts, but it may cover one topic only, with
+    relations that are rare in train.
 
     Each part is a dataset. "train" has the facts to learn from, and a tenth of them as its valid. "valid" and "test"
-    have their context as train, and their queries as test: a model that was learned from `parts["train"]` is judged
-    by `evaluate(model, parts["test"])`. The entities of every query are in its context, and its relation is one that
-    could be learned; a fact that is not fit to be a query stays in the context.
+    have their context as train and their queries as test: evaluate a model trained on `parts["train"]` with
+    `evaluate(model, parts["test"])`. The entities of every query are in its context, and its relation is in train;
+    facts unfit as queries stay in the context.
 
-    The manifest says how many facts are kept, how many parts at random would keep, and how far the relation mix of each
-    part is from that of train: 0 where it is the same, 1 where they have no relation in common.
+    The manifest has the share of facts kept, the share that random parts would keep, and the distance of each part's
+    relation mix from that of train: 0 for the same mix, 1 for no relation in common.
 
     >>> from stablerule.datasets import load
     >>> split = split_inductive(load("geography"), seed=0)
@@ -66,7 +66,7 @@ def split_inductive(
     Dataset('geography/valid', 463 entities, 8 relations, train 681, valid 0, test 227)
     Dataset('geography/test', 925 entities, 8 relations, train 1,308, valid 0, test 436)
     >>> print(split.manifest["notes"][0])
-    79.9% of the facts have both ends in one part; in parts at random 54.0% would.
+    79.9% of the facts have both ends in one part (random parts: 54.0%).
     """
     asked = check_split_shares(shares, needed=("train", "test"))
     if not 0 < check_number("context", context, 0, 1) < 1:
@@ -111,21 +111,21 @@ def split_inductive(
 
 
 def _size_split_parts(graph: Graph, shares: Shares) -> tuple[int, int, int]:
-    """How many entities each part gets."""
+    """Return the number of entities of each part."""
     entities = int((graph.degrees > 0).sum())
     valid, test = round(shares[1] * entities), round(shares[2] * entities)
     sizes = (entities - valid - test, valid, test)
     for name, share, size in zip(SPLITS, shares, sizes, strict=True):
         if share and size < 1:
             raise InputError(
-                f"Dataset {graph.name!r} has too few entities ({entities:,}) for a {name} of its own with a share of "
-                f"{share:g}."
+                f"Dataset {graph.name!r} has too few entities ({entities:,}) for a {name} part with a share of "
+                f"{share:g}. Use a larger share."
             )
     return sizes
 
 
 def _divide_into_queries(facts: Triples, share: float, train: Triples, rng: np.random.Generator) -> Part:
-    """Divide the facts of a part into context and queries; nobody can be asked about a relation that train lacks."""
+    """Divide the facts of a part into context and queries; facts of relations not in train stay in the context."""
     context, _, queries = split_triples(facts, (share, 0.0, 1 - share), rng)
     known = np.isin(queries.relations, train.relations)
     return Part(Triples.concat(context, queries.take(~known)), queries.take(known), int((~known).sum()))
@@ -134,13 +134,13 @@ def _divide_into_queries(facts: Triples, share: float, train: Triples, rng: np.r
 def _refuse_empty_part(facts: Triples, what: str, name: str, dataset: Dataset) -> None:
     if not len(facts):
         raise InputError(
-            f"The part {name} of dataset {dataset.name!r} ends up with no {what}. Try another seed, fewer regions, or "
-            f"a larger share of the entities for it{', or less context' if what == 'queries' else ''}."
+            f"Part {name!r} of dataset {dataset.name!r} has no {what}. Use another seed, fewer regions, "
+            f"{'less context, ' if what == 'queries' else ''}or a larger share of the entities for it."
         )
 
 
 def _measure_mix_distance(facts: Triples, others: Triples) -> float:
-    """Share of the facts that would have to be of another relation for the relation mix to be that of the others."""
+    """Return the share of facts whose relation would have to change for both to have the same relation mix."""
     size = 1 + max(int(facts.relations.max()), int(others.relations.max()))
     one, two = (np.bincount(some.relations, minlength=size) / len(some) for some in (facts, others))
     return float(np.abs(one - two).sum() / 2)
@@ -149,11 +149,10 @@ def _measure_mix_distance(facts: Triples, others: Triples) -> float:
 def _describe_inductive_split(found: Mapping[str, Any]) -> list[str]:
     mixes = ", ".join(f"{distance:.2f} in {name}" for name, distance in found["relation_mix"].items())
     return [
-        f"{found['kept']:.1%} of the facts have both ends in one part; in parts at random "
-        f"{found['kept_by_chance']:.1%} would.",
-        f"The relation mix is away from that of train by {mixes} (0: the same, 1: no relation in common).",
+        f"{found['kept']:.1%} of the facts have both ends in one part (random parts: {found['kept_by_chance']:.1%}).",
+        f"Distance of the relation mix from train: {mixes} (0: the same, 1: no relation in common).",
         *(
-            f"{count:,} facts of {name} stay in its context, because train has no fact of their relation."
+            f"{count:,} {name} facts stay in its context, because their relation is not in train."
             for name, count in found["returned_to_context"].items()
             if count
         ),
@@ -163,10 +162,10 @@ def _describe_inductive_split(found: Mapping[str, Any]) -> list[str]:
 def grow_split_parts(
     graph: Graph, sizes: tuple[int, ...], rng: np.random.Generator, regions: int = 1
 ) -> NDArray[np.int64]:
-    """Give each entity a part; part p has sizes[p] entities, and together they have all that have facts.
+    """Assign each entity with facts to a part; part p gets sizes[p] entities.
 
-    The last part grows along the facts from a few entities chosen at random, its regions, one after the other; then
-    the part before it among what is left; and part 0 is the rest.
+    The last part grows along the facts from `regions` random entities, one region after the other. Then the part before
+    it grows among the entities left, and so on; part 0 is the rest.
 
     >>> from stablerule.graph import Dataset
     >>> rings = [(f"{side}{i}", "next", f"{side}{(i + 1) % 4}") for side in "ab" for i in range(4)]
@@ -184,7 +183,7 @@ def grow_split_parts(
 
 
 class _PartGrower:
-    """Parts while they grow, in lists, because single values of arrays are slow to reach."""
+    """The growing parts, as lists, because access to single array values is slow."""
 
     def __init__(self, graph: Graph, rng: np.random.Generator) -> None:
         has_facts = graph.degrees > 0
@@ -196,17 +195,17 @@ class _PartGrower:
         self.starts = iter(self.order)
 
     def add_region(self, part: int, size: int) -> None:
-        """Let a part grow by entities that are in no other.
+        """Add a region of unassigned entities to a part.
 
-        What joins next is always the entity that has the largest share of its facts in the region already: first what
-        belongs to nothing else, and last what has facts everywhere. Those with the most facts in it instead would be
-        the hubs, and leave the other parts without.
+        The next entity is the one with the largest share of its facts inside the region: entities linked to nothing
+        else come first, hubs last. Choosing the most facts instead would take the hubs first, and leave none for other
+        parts.
         """
         inside: dict[int, int] = {}  # facts between an entity and the region
         waiting: list[tuple[float, int, int]] = []
         for _ in range(size):
             entity = self._take_next(waiting, inside)
-            if entity is None:  # it begins, or nothing hangs together with it any more
+            if entity is None:  # the first entity, or no other is linked to the region any more
                 entity = next(start for start in self.starts if self.parts[start] == 0)
             self.parts[entity] = part
             for neighbour in self.neighbours[self.offsets[entity] : self.offsets[entity + 1]]:
@@ -216,7 +215,7 @@ class _PartGrower:
                     heapq.heappush(waiting, (-share, self.place[neighbour], neighbour))
 
     def _take_next(self, waiting: list[tuple[float, int, int]], inside: dict[int, int]) -> int | None:
-        """Take the entity with the largest share inside; entries from before its share grew are passed over."""
+        """Return the entity with the largest share inside, skipping outdated entries; None if there is none."""
         while waiting:
             share, _, entity = heapq.heappop(waiting)
             if self.parts[entity] == 0 and -share == inside[entity] / self.degrees[entity]:
@@ -225,7 +224,7 @@ class _PartGrower:
 
 
 def expect_kept_split_share(graph: Graph, sizes: tuple[int, ...]) -> float:
-    """Share of the facts that parts of these sizes keep on average, where entities are dealt out at random.
+    """Return the expected share of facts kept by random parts of these sizes.
 
     >>> from stablerule.graph import Dataset
     >>> graph = Dataset.from_names("pairs", train=[("a", "r", "b"), ("c", "r", "d")]).graph

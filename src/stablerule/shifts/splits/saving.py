@@ -1,4 +1,4 @@
-"""A split, its manifest, and both on disk: ordinary data folders, whole or not at all."""
+"""A split with its manifest, and how it is saved: as ordinary data folders, completely or not at all."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from stablerule.graph import Dataset, Names, Triples, Vocabulary
 
 FORMAT = 1
-# The name of the part of a split that is one dataset: it is saved in the folder itself.
+# The name of the only part of a split into one dataset, which is saved in the folder itself.
 WHOLE = "."
-# Reasons for which facts of the source are in no part of a split.
+# Reasons why facts of the source are not in any part of a split.
 REPEATED, CROSSING, NOT_DRAWN = "repeated", "crossing parts", "not drawn"
 MANIFEST, EXAMPLES = "manifest.json", "examples"
-# Not RDF, which has no place for times and needs names that are IRIs.
+# Not RDF, which has no times and needs IRIs as names.
 TABLES = (".tsv", ".txt", ".csv", ".parquet")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Split:
-    """One or several datasets made from another, and a manifest that says how.
+    """One or several datasets made from another, and a manifest that describes them.
 
-    parts: the datasets, by the names of the folders that `save` makes for them; a split that is a single dataset has
-    it at ".". examples: of a train-side split, the facts of train that may serve as examples. manifest: what
-    `manifest.json` will hold.
+    parts: the datasets, by the names of the folders that `save` makes for them; the name of a single dataset is ".".
+    examples: in a train-side split, the training facts that may be used as targets. manifest: the content of
+    `manifest.json`.
     """
 
     parts: Mapping[str, Dataset]
@@ -49,16 +49,16 @@ class Split:
 
     @property
     def dataset(self) -> Dataset:
-        """The dataset, where it is a single one."""
+        """The dataset, if there is only one."""
         if WHOLE not in self.parts:
             kind, names = self.manifest["kind"], ", ".join(map(repr, self.parts))
-            raise InputError(f"A split of the kind {kind} has several datasets: parts[...] of {names}.")
+            raise InputError(f"A {kind} split has several datasets. Pass one of {names} to parts[...].")
         return self.parts[WHOLE]
 
     def save(self, folder: str | PathLike[str], *, overwrite: bool = False, suffix: str = ".tsv") -> None:
-        """Write ordinary data folders and the manifest, whole or not at all.
+        """Write ordinary data folders and the manifest, completely or not at all.
 
-        overwrite: replace a folder that holds a saved split and nothing else; suffix: see `write_dataset`.
+        overwrite: replace a folder that contains only a saved split. suffix: see `write_dataset`.
         """
         save_split(self.parts, self.manifest, self.examples, folder, overwrite=overwrite, suffix=suffix)
 
@@ -79,10 +79,10 @@ def make_split_manifest(
     found: Mapping[str, Any] | None = None,
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Gather everything into what `manifest.json` holds.
+    """Return the content of `manifest.json`.
 
-    lost: by reason, facts of the source (with its ids) that are in no part; found: what only this kind of split has to
-    say, and `notes` the same in sentences.
+    lost: by reason, the facts of the source (with its ids) that are not in any part. found: figures specific to this
+    kind of split. notes: the same as sentences.
     """
     return {
         "format": FORMAT,
@@ -104,7 +104,7 @@ def make_split_manifest(
 
 
 def count_lost_facts(manifest: Mapping[str, Any]) -> int:
-    """How many facts of the source are in no part, for whatever reason."""
+    """Return how many facts of the source are not in any part."""
     return sum(reason["facts"] for reason in manifest["lost"]["facts"].values())
 
 
@@ -125,7 +125,7 @@ def _count_lost_by_relation(facts: Triples, vocabulary: Vocabulary) -> dict[str,
 
 
 def _find_names_lost_in_split(source: Dataset, parts: Mapping[str, Dataset]) -> dict[str, Any]:
-    """Entities, of which there may be many, are counted; relations are named."""
+    """Count the entities that are not in any part, and name the relations."""
     vocabularies = [part.vocabulary for part in parts.values()]
     entities = _find_names_without(source.vocabulary.entities, [v.entities for v in vocabularies])
     relations = _find_names_without(source.vocabulary.relations, [v.relations for v in vocabularies])
@@ -145,10 +145,10 @@ def save_split(
     overwrite: bool = False,
     suffix: str = ".tsv",
 ) -> None:
-    """Write the datasets of a split each to its folder, examples beside the dataset they are from, and the manifest."""
+    """Write each dataset of a split to its folder, the examples beside their dataset, and the manifest."""
     folder = Path(folder)
     if split_suffixes(Path(f"train{suffix}"))[1] not in TABLES:
-        raise OptionError(f"A split can't be written as {suffix!r}: formats are {', '.join(TABLES)}.")
+        raise OptionError(f"A split can't be written as {suffix!r}. Formats are {', '.join(TABLES)}.")
     with write_folder_beside(folder, overwrite=overwrite, replaces=SAVED_SPLIT) as temporary:
         for name, dataset in parts.items():
             write_dataset_into(temporary / name, dataset, suffix=suffix, path=folder / name)
@@ -161,7 +161,7 @@ def save_split(
 
 
 def read_examples(folder: str | PathLike[str], dataset: Dataset) -> Triples:
-    """Read the examples of a train-side split, with the ids of the dataset that stands in the same folder.
+    """Read the examples of a train-side split, with the ids of the dataset in the same folder.
 
     >>> import tempfile, numpy
     >>> from stablerule.datasets import households
@@ -176,20 +176,22 @@ def read_examples(folder: str | PathLike[str], dataset: Dataset) -> Triples:
     folder = Path(folder)
     found = sorted(path for path in folder.glob(f"{EXAMPLES}.*") if _is_examples_file(path.name))
     if not found:
-        raise ReadError("no examples in it: only a train-side split without thinning has them.", path=folder)
+        raise ReadError("no examples; only a train-side split without thinning has them.", path=folder)
     if len(found) > 1:
-        raise ReadError(f"two files of examples: {', '.join(path.name for path in found)}. Leave one.", path=folder)
+        raise ReadError(
+            f"more than one file of examples: {', '.join(path.name for path in found)}. Keep one.", path=folder
+        )
     frame = read_dataset(found[0]).frame("train")
     examples = dataset.vocabulary.encode(frame)
     unknown = ~dataset.graph.contains(examples)
     if unknown.any():
         fact = " ".join(frame.row(int(unknown.argmax()))[:3])
-        raise ReadError(f"{int(unknown.sum()):,} examples are no facts of train, such as {fact!r}.", path=found[0])
+        raise ReadError(f"{int(unknown.sum()):,} examples are not training facts, such as {fact!r}.", path=found[0])
     return examples
 
 
 def check_split_place(folder: str | PathLike[str], *, overwrite: bool = False) -> None:
-    """Refuse what `Split.save` would refuse, before the work whose result goes there."""
+    """Check, before starting, that `Split.save` can write to a folder."""
     check_output_folder(Path(folder), overwrite=overwrite, replaces=SAVED_SPLIT)
 
 
@@ -204,7 +206,7 @@ def _is_examples_file(name: str) -> bool:
 
 
 def _read_saved_parts(folder: Path) -> list[str]:
-    """Names of the parts of the split that was saved here; none where none was."""
+    """Return the names of the parts of the split saved in a folder, none if there is no split."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         return list(manifest["parts"]) if manifest["stablerule"] and manifest["kind"] else []
@@ -213,10 +215,10 @@ def _read_saved_parts(folder: Path) -> list[str]:
 
 
 class _SavedSplit:
-    """A split may have folders of ours in it, and its manifest says which; without one, nothing there is ours."""
+    """The folder of a saved split. Its manifest names the folders of its parts; without one, no file belongs to it."""
 
     def find_foreign(self, folder: Path) -> list[str]:
-        """Return the names of all that saving a split has not put into its folder."""
+        """Return the names of all entries that saving a split did not make."""
         parts, foreign = _read_saved_parts(folder), []
         for entry in os.scandir(folder):
             if entry.name in parts and entry.is_dir(follow_symlinks=False):

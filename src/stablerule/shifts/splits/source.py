@@ -1,4 +1,4 @@
-"""The dataset that a split is made from: checked, with the arguments beside it, and narrowed to some of its facts."""
+"""Check the dataset and the arguments of a split, and make datasets from some of its facts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Shares = tuple[float, float, float]
 
 
 def check_split_source(dataset: object) -> Dataset:
-    """Return a dataset that is one."""
+    """Return a dataset; anything else is an error."""
     if not isinstance(dataset, Dataset):
         raise InputError(f"A Dataset was expected, got {type(dataset).__name__}. Open one with open_dataset(...).")
     return dataset
@@ -35,7 +35,7 @@ def check_split_shares(shares: object, needed: Collection[str] = ("train",)) -> 
     >>> check_split_shares((0, 0.5, 0.5))
     Traceback (most recent call last):
     ...
-    stablerule.errors.OptionError: Argument 'shares' must leave something for train, got (0, 0.5, 0.5).
+    stablerule.errors.OptionError: Argument 'shares' must be above 0 for train, got (0, 0.5, 0.5).
     """
     sensible = (
         isinstance(shares, tuple | list)
@@ -51,14 +51,14 @@ def check_split_shares(shares: object, needed: Collection[str] = ("train",)) -> 
     train, valid, test = map(float, shares)  # type: ignore[call-overload]
     empty = [name for name, share in zip(SPLITS, (train, valid, test), strict=True) if name in needed and not share]
     if empty:
-        raise OptionError(f"Argument 'shares' must leave something for {' and '.join(empty)}, got {shares!r}.")
+        raise OptionError(f"Argument 'shares' must be above 0 for {' and '.join(empty)}, got {shares!r}.")
     return train, valid, test
 
 
 def check_split_labels(
     argument: str, groups: Sequence[Any] | NDArray[Any], facts: Triples, where: str = ""
 ) -> NDArray[Any]:
-    """Return the group of each fact, as an array of names or of whole numbers; `where` the facts are is for messages.
+    """Return the group of each fact, as an array of names or of whole numbers; `where` is for messages.
 
     >>> from stablerule.graph import Triples
     >>> check_split_labels("groups", ["a", "b"], Triples(np.array([[0, 0, 1]])), " of test")
@@ -78,12 +78,12 @@ def check_split_labels(
     if not len(labels):
         return np.empty(0, np.int64)
     if labels.dtype.kind not in "iuU":
-        raise InputError(f"Argument {argument!r} must hold names or whole numbers, got {labels[0]!r}.")
+        raise InputError(f"Argument {argument!r} must be names or whole numbers, got {labels[0]!r}.")
     return labels
 
 
 def mark_first_facts(facts: Triples) -> NDArray[np.bool_]:
-    """Mark the first row of each fact; the others are repetitions."""
+    """Mark the first row of each fact; other rows repeat it."""
     first = np.zeros(len(facts), bool)
     first[sort_distinct_triples(facts.heads, facts.relations, facts.tails).first] = True
     return first
@@ -92,9 +92,9 @@ def mark_first_facts(facts: Triples) -> NDArray[np.bool_]:
 def narrow_to_split(
     dataset: Dataset, name: str, train: Triples, valid: Triples | None = None, test: Triples | None = None
 ) -> Dataset:
-    """Make a dataset of facts with the ids of `dataset`: what one would get by writing them and reading them back.
+    """Make a dataset of some facts, given with the ids of `dataset`, as if they had been written and read back.
 
-    Entities of other facts must not stay in it: they would be rivals of every answer.
+    Entities without facts are dropped, because otherwise they would be candidates for every query.
 
     >>> towns = Dataset.from_names("towns", train=[("Bonn", "in", "Germany"), ("Lyon", "in", "France")])
     >>> narrow_to_split(towns, "one", towns.train.take(np.array([1])))
@@ -126,5 +126,5 @@ def _mark_split_ids(size: int, columns: list[Ids]) -> NDArray[np.bool_]:
 
 
 def _number_split_ids(used: NDArray[np.bool_]) -> Ids:
-    """Number what is used from 0 on; names stay in their order, so they stay sorted."""
+    """Number the used ids from 0; names keep their order, so they stay sorted."""
     return np.cumsum(used, dtype=np.int32) - np.int32(1)
