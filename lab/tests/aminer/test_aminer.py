@@ -80,7 +80,7 @@ def test_every_format_with_affiliations_gives_the_same_graph(form: str, tmp_path
     assert graph.dataset.notes == (
         "1 papers have no authors.",
         "1 papers have no venue.",
-        "1 citations of papers that are not in the graph were left out.",
+        "1 citations of papers outside the graph were skipped.",
         "3 of 4 authors have a country.",
     )
 
@@ -90,7 +90,7 @@ def test_every_format_without_affiliations_gives_the_same_graph(form: str, tmp_p
     graph = read_text(tmp_path, WITHOUT_HOMES[form](PAPERS))
     assert facts_of(graph) == FACTS
     assert not graph.countries
-    assert graph.dataset.notes[-1].startswith("No author has a country: there are no affiliations")
+    assert graph.dataset.notes[-1].startswith("No author has a country: the dump has no affiliations")
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst", ".bz2"])
@@ -116,14 +116,14 @@ def test_several_files_and_archives_are_one_dump(tmp_path: Path) -> None:
     assert facts_of(read_aminer(tmp_path / "dblp.zip", split=ALL_TRAIN)) == FACTS
     with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
         archive.writestr("a.json", "{}\n")
-    with pytest.raises(ReadError, match=r"bad\.zip:a\.json, line 1: an object without 'id'"):
+    with pytest.raises(ReadError, match=r"bad\.zip:a\.json, line 1: the object has no 'id'"):
         read_aminer(tmp_path / "bad.zip")
     (tmp_path / "cut.zip").write_bytes((tmp_path / "dblp.zip").read_bytes()[:100])
     with pytest.raises(ReadError, match="the archive can't be read"):
         read_aminer(tmp_path / "cut.zip")
     with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
         pass
-    with pytest.raises(ReadError, match="an archive without files"):
+    with pytest.raises(ReadError, match="the archive has no files"):
         read_aminer(tmp_path / "empty.zip")
     with pytest.raises(ReadError, match="no such file"):
         read_aminer(tmp_path / "nowhere.zip")
@@ -132,25 +132,25 @@ def test_several_files_and_archives_are_one_dump(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "dblp.txt: there is nothing in it. Expected a dump"),
-        ("\n \n", "there is nothing in it"),
+        ("", "dblp.txt: the file is empty. Expected a dump"),
+        ("\n \n", "the file is empty"),
         ("Paris\tin\tFrance\n", r"line 1: found 'Paris\\tin\\tFrance'. Expected a dump"),
         ("\n<dblp>\n", "line 2: found '<dblp>'"),
-        ("#*A title\n#@Ann Lee\n", "line 1: a record without #index, the id of the paper. To leave out"),
+        ("#*A title\n#@Ann Lee\n", "line 1: the record has no #index, the id of the paper. To skip"),
         ("#index1\n#nonsense\n", "line 1: line 2 has none of the marks, found '#nonsense'"),
-        ('{"id": 1}\n{"id": 2, "title": "cut o', "line 2: the file ends inside of this object"),
-        ('{"id": 1, "title": "x"\n{"id": 2, "year": 1}\n', "line 1: an object without an end"),
-        ('{"id": 1,}\n', "line 1: no JSON"),
-        ('{\n"id": 1,\n"year" 2\n}\n', "line 1: no JSON"),
-        ('{"id": 1} nonsense\n', "line 1: no JSON .* found 'nonsense'"),
-        ("[3]\n", "line 1: an object was expected, found '3'"),
-        ('{"title": "x"}\n', "line 1: an object without 'id'"),
+        ('{"id": 1}\n{"id": 2, "title": "cut o', "line 2: the file ends inside this object"),
+        ('{"id": 1, "title": "x"\n{"id": 2, "year": 1}\n', "line 1: the object has no end"),
+        ('{"id": 1,}\n', "line 1: not JSON"),
+        ('{\n"id": 1,\n"year" 2\n}\n', "line 1: not JSON"),
+        ('{"id": 1} nonsense\n', "line 1: not JSON .* found 'nonsense'"),
+        ("[3]\n", "line 1: expected an object, found '3'"),
+        ('{"title": "x"}\n', "line 1: the object has no 'id'"),
         ('{"id": true}\n', "'id' must be text or a whole number, found 'True'"),
         ('{"id": 1, "authors": "Ann Lee"}\n', "'authors' must be a list, found 'Ann Lee'"),
         ('{"id": 1, "authors": [[1]]}\n', "'authors' must be text or a whole number"),
         ('{"id": 1, "venue": [1]}\n', "'venue' must be text"),
         ('{"id": 1, "references": {"a": 1}}\n', "'references' must be a list"),
-        ("[" * 5000 + "\n{" * 5000, "an object|no JSON|the file ends"),
+        ("[" * 5000 + "\n{" * 5000, "object|not JSON|the file ends"),
         ('{"a":' * 100_000 + "\n", "the file ends inside"),
         ("#index1\n\n#index1\n", "line 3: a second paper with the id '1'. .* skip_damaged=True"),
     ],
@@ -171,12 +171,12 @@ def test_damage_is_skipped_and_counted_on_request(tmp_path: Path) -> None:
         read_text(tmp_path, bad)
     graph = read_text(tmp_path, bad, skip_damaged=True)
     assert facts_of(graph) == FACTS
-    assert graph.dataset.notes[0].startswith("4 damaged records were left out. The first: ")
+    assert graph.dataset.notes[0].startswith("4 damaged records were skipped. The first: ")
     assert "line 2" in graph.dataset.notes[0]
     old = old_text(PAPERS) + "\n#*Without id\n#@Eve Ill\n"
     graph = read_text(tmp_path, old, skip_damaged=True)
     assert facts_of(graph) == FACTS
-    assert graph.dataset.notes[0].startswith("1 damaged records were left out. It is: ")
+    assert graph.dataset.notes[0].startswith("1 damaged records were skipped. It is: ")
 
 
 def test_other_encodings(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_people_are_told_apart_by_id_and_have_names_that_can_be_read(tmp_path: P
         ("author/Ann_Lee", "paper/1"),
     }
     assert {fact[2] for fact in facts_of(graph) if fact[1] == "published_in"} == {"venue/Circuits_and_Systems"}
-    assert "1 authors without name and id were left out." in graph.dataset.notes
+    assert "1 authors without name and id were skipped." in graph.dataset.notes
 
 
 def test_half_characters_do_no_harm(tmp_path: Path) -> None:
@@ -240,12 +240,12 @@ def test_papers_and_authors_can_be_limited(tmp_path: Path) -> None:
     assert papers(from_year=2002, max_papers=1) == {"paper/2"}
     often = read_aminer(path, split=ALL_TRAIN, min_papers=2)
     assert {fact[0] for fact in facts_of(often) if fact[1] == "wrote"} == {"author/Ann_Lee", "author/Bo_Chen"}
-    assert "2 authors with too few papers were left out." in often.dataset.notes
+    assert "2 authors with too few papers were skipped." in often.dataset.notes
     largest = read_aminer(path, split=ALL_TRAIN, top_countries=1)
     # Two papers each from Japan and China: the one that was named first stays.
     assert set(largest.countries.values()) == {"country/japan"}
     assert {fact[2] for fact in facts_of(largest) if fact[1] == "wrote"} == {"paper/1", "paper/2"}
-    assert "2 papers without an author of one of the largest countries were left out." in largest.dataset.notes
+    assert "2 papers without an author from one of the largest countries were skipped." in largest.dataset.notes
 
 
 def test_reading_ends_with_the_last_paper_that_is_wanted(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_reading_ends_with_the_last_paper_that_is_wanted(tmp_path: Path) -> None
     ("options", "problem"),
     [
         ({"from_year": "2001"}, "'from_year' must be a whole number"),
-        ({"from_year": 2003, "to_year": 2001}, "'to_year' must not be before from_year, which is 2003"),
+        ({"from_year": 2003, "to_year": 2001}, "'to_year' must be at least from_year .2003."),
         ({"max_papers": 0}, "'max_papers' must be a whole number of at least 1"),
         ({"min_papers": 0}, "'min_papers' must be"),
         ({"top_countries": -1}, "'top_countries' must be"),
@@ -280,7 +280,7 @@ def test_sources_that_are_none(source: Any) -> None:
 
 def test_nothing_left_is_an_error_that_says_why(tmp_path: Path) -> None:
     path = write(tmp_path, leading_commas(PAPERS))
-    with pytest.raises(InputError, match="no paper is left of 4: 1 are of no known year, 3 are of other years"):
+    with pytest.raises(InputError, match="none of 4 papers is left: 1 are of no known year, 3 are of other years"):
         read_aminer(path, from_year=2020)
     with pytest.raises(InputError, match="4 are of other venues. Closest: 'vldb'"):
         read_aminer(path, venues=["VLDBB"])
@@ -296,7 +296,7 @@ def test_affiliations_that_do_not_fit_are_counted(tmp_path: Path) -> None:
     three = "#index 1\n#@ Ann Lee;Bo Chen;\n#o Kyoto, Japan;Rome, Italy;Paris, France\n\n"
     graph = read_text(tmp_path, f"{three}#index 2\n#@ Ann Lee\n#o Kyoto, Japan\n")
     assert graph.countries == {"author/Ann_Lee": "country/japan"}
-    assert "1 papers don't have one affiliation for each author, so theirs were not read." in graph.dataset.notes
+    assert "1 papers have another number of affiliations than of authors; these were ignored." in graph.dataset.notes
 
 
 def test_the_country_of_most_affiliations_counts_and_a_tie_is_none(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_the_country_of_most_affiliations_counts_and_a_tie_is_none(tmp_path: Pat
     papers += [{"id": 9, "authors": [{"name": "Bo Chen", "org": "", "orgs": ["Paris, France", "Rome, Italy"]}]}]
     graph = read_text(tmp_path, json.dumps(papers))
     assert graph.countries == {"author/Ann_Lee": "country/japan"}
-    told = "1 of 2 authors have a country; 1 of 6 affiliations name none; 1 have several as often, and so none."
+    told = "1 of 2 authors have a country; 1 of 6 affiliations name none; 1 have none because two are equally frequent."
     assert graph.dataset.notes[-1] == told
     assert not read_text(tmp_path, json.dumps(papers), countries=False).countries
 
@@ -394,10 +394,10 @@ def test_blocks_may_end_anywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_what_would_need_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(dump, "PIECE_BYTES", 100)
     monkeypatch.setattr(dump, "LONGEST_LINE", 500)
-    with pytest.raises(ReadError, match="Give each paper a line of its own"):
+    with pytest.raises(ReadError, match="Put each paper on its own line"):
         read_text(tmp_path, json.dumps([full_object(paper) for paper in PAPERS]))
     monkeypatch.setattr(objects, "LONGEST_RECORD", 100)
-    with pytest.raises(ReadError, match="line 1: no end of the object that begins here"):
+    with pytest.raises(ReadError, match="line 1: the object that begins here has no end"):
         read_text(tmp_path, '{"id": 1,\n' + '"a": "0123456789",\n' * 10, skip_damaged=True)
 
 

@@ -23,7 +23,7 @@ def test_a_dump_becomes_a_data_folder(dump: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "wrote" in result.stdout
     assert "Authors: country/" in result.stdout
-    assert f"Written to {tmp_path / 'dblp'}" in result.stderr
+    assert f"wrote {tmp_path / 'dblp'}" in result.stderr
     read = read_dataset(tmp_path / "dblp")
     assert set(read.vocabulary.relations) == {"wrote", "published_in", "cites"}
     assert "paper/1" not in read.vocabulary.entities

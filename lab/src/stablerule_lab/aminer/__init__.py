@@ -1,4 +1,4 @@
-"""AMiner's dumps of DBLP: papers, their authors, venues and citations, and the country of each author."""
+"""Read AMiner's dumps of DBLP: papers with authors, venues and citations, and each author's country."""
 
 from stablerule_lab.aminer.affiliations import country_of
 from stablerule_lab.aminer.citations import CitationGraph

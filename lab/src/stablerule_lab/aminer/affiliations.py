@@ -1,4 +1,4 @@
-"""The country of an affiliation: its last part first, and nothing where two countries may be meant."""
+"""The country of an affiliation. The last part decides first; an ambiguous affiliation has none."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from stablerule_lab.aminer.places import ALSO_WORDS, BIGGER, CODE, LONGEST_NAME,
 
 Codes = frozenset[str]
 NONE: Codes = frozenset()
-# "#TAB#" is what became of tabs in the versions made from the Microsoft Academic Graph.
+# "#TAB#" replaces tabs in the versions made from the Microsoft Academic Graph.
 PARTS = re.compile(r"#TAB#|[,;|()\t\n]|\s[-\u2013/]\s")
 STATE_AND_ZIP = re.compile(r"\b([A-Z]{2})\s+\d{5}(?:-\d{4})?\W*$")
-# Affiliations put China behind these, which are labels of their own here.
+# Affiliations add China behind these; here they are labels of their own.
 NAMED_BEFORE_CHINA = frozenset({"HK", "MO", "TW"})
-# Countries of a few letters that mean nothing else, whatever their case.
+# Short country names that mean nothing else, in any case.
 OWN_CODES = frozenset({"us", "usa", "uk", "uae", "prc"})
 
 
 @lru_cache(maxsize=1 << 18)
 def country_of(affiliation: str) -> str | None:
-    """Tell the country of an affiliation, None where none is named or several may be meant.
+    """Return the country of an affiliation, or None if it names none or is ambiguous.
 
-    Parts between commas are looked at from the last to the first, as a whole: a country, a state of the US, a large
-    city. A name with two meanings is decided by the parts before it. Words in the parts count where that does not
-    lead to one country. Needs the extra `countries`.
+    The parts between commas are compared with countries, US states and large cities, from the last to the first. Parts
+    before it resolve a name with two meanings. If no single country remains, words inside the parts count. Needs the
+    extra `countries`.
 
     >>> country_of("Computer Laboratory, University of Cambridge, Cambridge, U.K.")
     'country/united_kingdom'
@@ -45,11 +45,11 @@ def country_of(affiliation: str) -> str | None:
 
 
 def _narrow(left: Codes, candidates: list[Codes], parts: list[str], places: Places) -> Codes:
-    """Take what the first part says, and narrow it by what those before it say, until one country is left."""
+    """Return the country that all parts allow; each part narrows the choice until one country is left."""
     for codes, part in zip(candidates, parts, strict=True):
         if len(left) == 1:
             break
-        # A small town decides nothing by itself, but tells one meaning of a name from the other.
+        # A small town does not decide alone, but can resolve an ambiguous name.
         hints = codes or (places.towns.get(fold(part), NONE) if left else NONE)
         left = left & hints or left or hints
     if "CN" in left:
@@ -59,7 +59,7 @@ def _narrow(left: Codes, candidates: list[Codes], parts: list[str], places: Plac
 
 
 def _whole(part: str, places: Places) -> Codes:
-    """Return the countries that a part as a whole may mean."""
+    """Return the countries that a whole part may mean."""
     name = fold(part)
     if name in places.names:
         return places.names[name]
@@ -71,10 +71,10 @@ def _whole(part: str, places: Places) -> Codes:
 
 
 def _within(part: str, places: Places) -> Codes:
-    """Return the countries of the last name of a place that a part holds."""
+    """Return the countries of the last place name inside a part."""
     words = WORD.findall(part)
     for end in range(len(words), 0, -1):
-        # The longest name comes first: New Mexico before Mexico.
+        # Longest name first: New Mexico before Mexico.
         for begin in range(max(0, end - LONGEST_NAME), end):
             if codes := _named(words[begin:end], places):
                 return codes

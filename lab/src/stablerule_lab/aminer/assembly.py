@@ -1,4 +1,4 @@
-"""Pairs of numbers become a dataset: papers, authors and citations that are wanted, by name and split."""
+"""Make a dataset from pairs of numbers: choose papers, authors and citations, name them, split `wrote`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ NOWHERE = -1
 
 
 class Homes(NamedTuple):
-    """country: (authors,), NOWHERE where it is not known; tied: how many have two countries as often."""
+    """The country of each author.
+
+    country: (authors,), NOWHERE if unknown; tied: the number of authors with two equally frequent countries.
+    """
 
     country: NDArray[np.int64]
     tied: int
@@ -40,7 +43,7 @@ def assemble(
     split: tuple[float, float, float],
     seed: int | np.random.Generator,
 ) -> CitationGraph:
-    """Choose facts, name their ends, and hold some of `wrote` out. What is left out is counted in `gathered`."""
+    """Choose facts, name their entities, and hold out some of `wrote`; `gathered` counts what is skipped."""
     wrote, published, cites = map(_pairs, (gathered.wrote, gathered.published_in, gathered.cites))
     homes = most_frequent(_pairs(gathered.homes), len(gathered.authors))
     papers = np.frombuffer(gathered.kept, bool).copy()
@@ -61,7 +64,7 @@ def assemble(
     used = counts >= max(min_papers, 1)
     wrote = wrote[used[wrote[:, 0]]]
     if not len(wrote):
-        raise InputError("No paper with an author is left of what was read. Ask for more years, venues or papers.")
+        raise InputError("No paper with an author is left. Allow more years, venues or papers.")
 
     authors = gathered.authors.readable(used)
     venues_used = np.zeros(len(gathered.venues), bool)
@@ -88,7 +91,7 @@ def assemble(
 
 
 def most_frequent(homes: Pairs, authors: int) -> Homes:
-    """Tell the country that the affiliations of an author name most often; none where two are named as often.
+    """Return the most frequent country of each author's affiliations; none if two are equally frequent.
 
     >>> most_frequent(np.array([[0, 5], [0, 5], [0, 2], [1, 5], [1, 2]], np.int32), 3)
     Homes(country=array([ 5, -1, -1]), tied=1)
@@ -106,7 +109,7 @@ def most_frequent(homes: Pairs, authors: int) -> Homes:
 
 
 def keep_largest(wrote: Pairs, country: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Forget all countries but those with the most papers; a paper counts once for each country of its authors."""
+    """Keep the countries with the most papers; a paper counts once for each country of its authors."""
     there = country[wrote[:, 0]]
     papers = np.unique(np.stack([there, wrote[:, 1]], 1)[there != NOWHERE], axis=0)
     volume = np.bincount(papers[:, 0]) if len(papers) else np.zeros(1, np.int64)
@@ -119,13 +122,13 @@ def _pairs(numbers: array[int]) -> Pairs:
 
 
 def _distinct(pairs: Pairs) -> Pairs:
-    """Each pair once: a record may name an author twice."""
+    """Drop repeated pairs: a record may name an author twice."""
     packed = np.unique((pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1])
     return np.stack([packed >> 32, packed & 0xFFFFFFFF], 1).astype(np.int32)
 
 
 def _named(interner: Interner, relation: str, pairs: Pairs, heads: pl.Series, tails: pl.Series) -> list[Triples]:
-    """Intern facts by name, some at a time: only their numbers stay in memory."""
+    """Intern facts by name, in blocks, so that only numbers stay in memory."""
     made = []
     for start in range(0, len(pairs), ROWS_AT_ONCE):
         some = pairs[start : start + ROWS_AT_ONCE]

@@ -1,4 +1,4 @@
-"""What a dump becomes: a dataset, and the countries of its authors, which make groups and no edges."""
+"""The result of reading a dump: a dataset, and the countries of its authors as groups, not as edges."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ OURS = OwnFolder(ours=lambda name: name == LABELS or find_split_of_file(name) is
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CitationGraph:
-    """Papers, authors and venues, whose valid and test ask who wrote a paper; and the country of authors, by name.
+    """A graph of papers, authors and venues, and the country of each author.
+
+    Validation and test facts are of `wrote` alone.
 
     >>> from stablerule.graph import Dataset
     >>> dataset = Dataset.from_names("tiny", train=[("author/Ann_Lee", "wrote", "paper/7")])
@@ -42,10 +44,9 @@ class CitationGraph:
     countries: Mapping[str, str] = field(default_factory=dict)
 
     def with_countries(self) -> Dataset:
-        """Return the dataset with the countries as facts of train, as acl-biblio has them.
+        """Return the dataset with the countries as training facts, as in acl-biblio.
 
-        They were inferred from affiliations: whoever learns from this should take them out again, as the experiment
-        with a natural shift does.
+        They were inferred from affiliations. Remove them before training, as the experiment `natural` does.
         """
         frames = {split: self.dataset.frame(split) for split, facts in self.dataset.splits.items() if len(facts)}
         if self.countries:
@@ -62,9 +63,9 @@ class CitationGraph:
         suffix: str = ".tsv",
         country_facts: bool = False,
     ) -> None:
-        """Write an ordinary data folder, whole or not at all, and beside it `author_country.tsv`, a file of labels.
+        """Write a data folder with `author_country.tsv`, a file of labels; a failure leaves no folder.
 
-        country_facts: write the countries as facts of train as well; suffix: see `write_dataset`.
+        country_facts: also write the countries as training facts; suffix: see `write_dataset`.
         """
         folder = Path(folder)
         _check_format(suffix)
@@ -72,7 +73,7 @@ class CitationGraph:
             try:
                 write_dataset(self.with_countries() if country_facts else self.dataset, temporary, suffix=suffix)
             except (OptionError, WriteError) as error:
-                # Not the path of the temporary folder, which is gone when somebody reads this.
+                # Name the final folder: the temporary one is gone.
                 raise type(error)(str(error).replace(str(temporary), str(folder))) from error
             if self.countries:
                 lines = (f"{author}\t{country}\n" for author, country in self.countries.items())
@@ -86,12 +87,12 @@ class CitationGraph:
 
 
 def check_citations_place(folder: str | PathLike[str], suffix: str = ".tsv", *, overwrite: bool = False) -> None:
-    """Refuse what `CitationGraph.save` would refuse, before the work whose result goes there."""
+    """Check before starting that `CitationGraph.save` can write there."""
     _check_format(suffix)
     check_output_folder(Path(folder), overwrite=overwrite, replaces=OURS)
 
 
 def _check_format(suffix: str) -> None:
-    """Not RDF, which needs names that are IRIs."""
+    """Refuse RDF, which needs IRIs as names."""
     if split_suffixes(Path(f"train{suffix}"))[1] not in TABLES:
-        raise OptionError(f"Citations can't be written as {suffix!r}: formats are {', '.join(TABLES)}.")
+        raise OptionError(f"Can't write citations as {suffix!r}; formats are {', '.join(TABLES)}.")

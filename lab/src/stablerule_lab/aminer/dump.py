@@ -1,4 +1,4 @@
-"""A dump as a stream of records, from a file, compressed or not, or a zip archive; memory does not grow with it."""
+"""Read a dump as a stream of records, from a file or a zip archive; memory does not grow with its size."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNREADABLE_ZIP = (zipfile.BadZipFile, NotImplementedError, RuntimeError, *DAMAGE
 
 
 def read_dump(path: Path, *, encoding: str = "utf-8") -> Iterator[tuple[str, Record | Damage]]:
-    """Yield what stands in a dump, in its order, each with the file for messages; which version it is, shows."""
+    """Yield the records of a dump in order, each with its file name for messages; detects the version."""
     if path.suffix.lower() == ".zip":
         yield from _read_archive(path, encoding)
         return
@@ -47,12 +47,12 @@ def read_dump(path: Path, *, encoding: str = "utf-8") -> Iterator[tuple[str, Rec
 
 
 def _read_archive(path: Path, encoding: str) -> Iterator[tuple[str, Record | Damage]]:
-    """Read the files of an archive one after the other: version 10 has four."""
+    """Read the files of an archive in turn: version 10 has four."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = [member for member in archive.infolist() if member.file_size]
             if not members:
-                raise ReadError("an archive without files.", path=path)
+                raise ReadError("the archive has no files.", path=path)
             with _bar(path, sum(member.file_size for member in members)) as advance:
                 for member in members:
                     where = f"{path}:{member.filename}"
@@ -75,7 +75,7 @@ def _read_stream(stream: IO[bytes], where: str, encoding: str, advance: Advance)
     lines = _lines(stream, where, encoding, advance)
     first = next((line for line in lines if line.text.strip()), None)
     if first is None:
-        raise ReadError(f"there is nothing in it. {EXPECTED}.", path=where)
+        raise ReadError(f"the file is empty. {EXPECTED}.", path=where)
     rest = chain([first], lines)
     text = first.text.strip()
     if text.startswith("#") or text.isdecimal():
@@ -99,13 +99,13 @@ def _lines(stream: IO[bytes], where: str, encoding: str, advance: Advance) -> It
 
 
 def _with_line_ends(pieces: Iterable[bytes], where: str) -> Iterator[bytes]:
-    """Refuse a file without line ends, which would have to be in memory as a whole."""
+    """Refuse a file without line ends, which would have to fit into memory."""
     without = 0
     for piece in pieces:
         without = 0 if b"\n" in piece else without + len(piece)
         if without > LONGEST_LINE:
             raise ReadError(
-                f"a line of more than {LONGEST_LINE >> 20} MB. Give each paper a line of its own: jq -c '.[]'.",
+                f"a line is longer than {LONGEST_LINE >> 20} MB. Put each paper on its own line: jq -c '.[]'.",
                 path=where,
             )
         yield piece

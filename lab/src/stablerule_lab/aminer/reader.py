@@ -1,4 +1,4 @@
-"""`read_aminer`: from a dump to a graph, with what was left out."""
+"""`read_aminer`: read a dump as a graph, with notes about what was skipped."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def read_aminer(
     name: str | None = None,
     encoding: str = "utf-8",
 ) -> CitationGraph:
-    """Read a dump of AMiner's DBLP citation network, of any version, text or JSON, as a graph.
+    """Read a dump of AMiner's DBLP citation network as a graph; any version, text or JSON.
 
-    The relations are wrote(author, paper), published_in(paper, venue) and cites(paper, paper). valid and test hold
-    facts of `wrote` alone, since the question is who wrote a paper: shares of these facts by `split`, so that train
-    knows every entity. All other facts are in train.
+    The relations are wrote(author, paper), published_in(paper, venue) and cites(paper, paper). Validation and test
+    facts are shares of `wrote` by `split`, chosen so that every entity is in the training facts. All other facts are
+    training facts.
 
     source: a file, or several that make up one dump; also .gz, .xz, .zst, .bz2 and .zip.
-    from_year, to_year: both included. venues: by name, whatever its case. max_papers: the first of those that are
-        left; reading ends there. min_papers: authors with fewer papers are left out, but not their papers.
-    countries: tell the country of authors from their affiliations, the most frequent one; needs the extra `countries`
-        where the dump has affiliations. top_countries: only papers with an author of one of that many countries, those
-        with the most papers, and labels of these alone (the paper: 5).
-    skip_damaged: leave out what can't be read, and count it, where it would be an error.
+    from_year, to_year: inclusive. venues: names, in any case. max_papers: stop after this many papers that remain.
+        min_papers: skip authors with fewer papers, but not their papers.
+    countries: infer each author's country from their affiliations, the most frequent one; needs the extra `countries`
+        if the dump has affiliations. top_countries: keep papers with an author from the k countries with the most
+        papers, and labels of these countries (the paper: 5).
+    skip_damaged: skip and count unreadable records instead of raising an error.
 
     >>> import tempfile
     >>> dump = "#*On Rules\\n#@Ann Lee;Bo Chen\\n#oKyoto, Japan;-\\n#t2001\\n#cKDD\\n#index7\\n"
@@ -75,7 +75,7 @@ def read_aminer(
     >>> graph.countries
     {'author/Ann_Lee': 'country/japan'}
     """
-    # A dump takes long to read: what is wrong with the arguments of later steps is told before.
+    # A dump takes long to read: check the arguments of later steps before.
     ReadOptions(encoding=encoding)
     split_triples(Triples.empty(), split, seed)
     paths = _paths(source)
@@ -85,7 +85,7 @@ def read_aminer(
         if value is not None:
             check_count(argument, value, least=1)
     if top_countries is not None and not countries:
-        raise OptionError("Argument 'top_countries' needs countries: leave countries=False (--no-countries) out.")
+        raise OptionError("Argument 'top_countries' needs countries. Remove countries=False (--no-countries).")
     gathered = Gathering(country_of if countries else None)
     _gather(gathered, paths, wanted, max_papers, skip_damaged=skip_damaged, encoding=encoding)
     made = assemble(
@@ -114,7 +114,7 @@ def _wanted(from_year: int | None, to_year: int | None, venues: Iterable[str] | 
         if year is not None:
             check_count(argument, year, least=1000)
     if from_year is not None and to_year is not None and from_year > to_year:
-        raise OptionError(f"Argument 'to_year' must not be before from_year, which is {from_year}, got {to_year}.")
+        raise OptionError(f"Argument 'to_year' must be at least from_year ({from_year}), got {to_year}.")
     if venues is None:
         return Wanted(from_year, to_year)
     if isinstance(venues, str):
@@ -131,7 +131,7 @@ def _gather(
     skip_damaged: bool,
     encoding: str,
 ) -> None:
-    """Go through all records."""
+    """Add all wanted records."""
     other_venues: set[str] = set()
     for path in paths:
         for where, found in read_dump(path, encoding=encoding):
@@ -157,7 +157,7 @@ def _gather(
 
 def _damaged(gathered: Gathering, damage: Damage, where: str, *, skip: bool) -> None:
     if not skip:
-        cure = "To leave out what is damaged, pass skip_damaged=True (--skip-damaged)"
+        cure = "To skip damaged records, pass skip_damaged=True (--skip-damaged)"
         raise ReadError(f"{damage.problem}. {cure}.", path=where, line=damage.line)
     gathered.counts["damaged"] += 1
     gathered.first_damage = gathered.first_damage or f"{where}, line {damage.line:,}: {damage.problem}."
@@ -168,4 +168,4 @@ def _nothing_left(gathered: Gathering, wanted: Wanted, other_venues: set[str], p
     told = ", ".join(f"{gathered.counts[reason]:,} are {reason}" for reason in reasons if gathered.counts[reason])
     near = "".join(spell_closest(venue, other_venues) for venue in sorted(wanted.venues or ()))
     records = gathered.counts["records"]
-    return f"{paths[0]}: no paper is left of {records:,}{': ' * bool(told)}{told}.{near}"
+    return f"{paths[0]}: none of {records:,} papers is left{': ' * bool(told)}{told}.{near}"

@@ -1,4 +1,4 @@
-"""What a dump says about one paper, whatever its version."""
+"""The record of one paper, the same for all versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXPECTED = (
 
 
 class Line(NamedTuple):
-    """A line of a file; `broken` says what is wrong with its bytes, where something is."""
+    """A line of a file; `broken` describes damaged bytes, if there are any."""
 
     number: int
     text: str
@@ -19,7 +19,7 @@ class Line(NamedTuple):
 
 
 class Author(NamedTuple):
-    """An author as a paper names them; older versions know no ids, and many papers no affiliations."""
+    """An author of a paper. Older versions have no ids, and many papers no affiliations."""
 
     name: str
     id: str = ""
@@ -27,7 +27,7 @@ class Author(NamedTuple):
 
 
 class Venue(NamedTuple):
-    """Where a paper appeared; `raw` is how the paper spells it, and `name` may be a tidier spelling."""
+    """The venue of a paper; `raw` is the spelling of the paper, `name` may be a cleaner one."""
 
     name: str
     id: str = ""
@@ -35,7 +35,7 @@ class Venue(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One paper, and the line at which it begins."""
+    """One paper, with the number of its first line."""
 
     line: int
     id: str
@@ -43,18 +43,18 @@ class Record(NamedTuple):
     venue: Venue | None = None
     year: int | None = None
     references: tuple[str, ...] = ()
-    unaligned: bool = False  # there are affiliations, but not one for each author
+    unaligned: bool = False  # it has affiliations, but not one for each author
 
 
 class Damage(NamedTuple):
-    """What can't be a record, where it begins, and why."""
+    """A damaged record: its first line, and the problem."""
 
     line: int
     problem: str
 
 
 def year_of(text: str) -> int | None:
-    """Read a year; what is none is not known.
+    """Return a year, or None if the text is not one.
 
     >>> year_of("2005"), year_of("-1"), year_of("")
     (2005, None, None)

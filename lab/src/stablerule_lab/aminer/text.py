@@ -1,4 +1,4 @@
-"""The versions of the dump that are text: blocks of lines, each line with a mark that says what it holds."""
+"""Read the text versions of the dump: blocks of lines, each with a mark for its field."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ID, TITLE, AUTHORS, AFFILIATIONS, YEAR, VENUE, CITED, ABSTRACT, OTHER = range(9)
-# Longer marks come first: #conf is also a #c, as far as its letters go.
+# Longer marks first: #conf also begins with #c.
 MARKS = {
     "#citation": OTHER,
     "#arnetid": OTHER,
@@ -30,7 +30,7 @@ UNKNOWN = "-"
 
 
 def read_text(lines: Iterable[Line]) -> Iterator[Record | Damage]:
-    """Read records from lines; a blank line ends one, or the first mark of the next.
+    """Read records from lines; a blank line or the first mark of the next record ends one.
 
     >>> lines = ["#*On Rules", "#@Ann Lee,Bo Chen", "#t2001", "#cKDD", "#index7", "#%3"]
     >>> record = next(read_text(Line(number, text) for number, text in enumerate(lines, 1)))
@@ -42,7 +42,7 @@ def read_text(lines: Iterable[Line]) -> Iterator[Record | Damage]:
         text = line.text.strip()
         if first and text:
             first = False
-            if text.isdecimal():  # some files begin with the number of records
+            if text.isdecimal():  # some files start with the number of records
                 continue
         mark = next((known for known in MARKS if text.startswith(known)), None)
         if not text or (mark and block.begins_next(MARKS[mark])):
@@ -63,7 +63,7 @@ class _Block:
     last: int = OTHER
 
     def begins_next(self, kind: int) -> bool:
-        """A record has one id and one title: a second one is of the next record."""
+        """Tell whether a line belongs to the next record: a second id or title does."""
         return kind in (ID, TITLE) and kind in self.fields
 
     def add(self, line: Line, mark: str | None, text: str) -> None:
@@ -73,7 +73,7 @@ class _Block:
         elif mark:
             self.last = MARKS[mark]
             self.fields.setdefault(self.last, []).append(text.removeprefix(mark).strip())
-        elif not (self.fields and self.last in (TITLE, ABSTRACT)):  # these may go on in the next line
+        elif not (self.fields and self.last in (TITLE, ABSTRACT)):  # these may continue on the next line
             self.problem = self.problem or f"line {line.number:,} has none of the marks, found {text[:60]!r}"
 
     def finish(self) -> Iterator[Record | Damage]:
@@ -81,7 +81,7 @@ class _Block:
             return
         ids = [text for text in self.fields.get(ID, ()) if text]
         if self.problem or not ids:
-            yield Damage(self.begin, self.problem or "a record without #index, the id of the paper")
+            yield Damage(self.begin, self.problem or "the record has no #index, the id of the paper")
             return
         names = self._names()
         affiliations = self._affiliations(len(names))
@@ -102,13 +102,13 @@ class _Block:
         return "" if found == UNKNOWN else found
 
     def _names(self) -> list[str]:
-        """Split authors at semicolons, as later versions do; a version without affiliations may have commas."""
+        """Split authors at semicolons; versions without affiliations may use commas."""
         text = self._first(AUTHORS)
         commas = ";" not in text and AFFILIATIONS not in self.fields
         return _split(text, "," if commas else ";")
 
     def _affiliations(self, authors: int) -> list[tuple[str, ...]] | None:
-        """Give each author their affiliations; None where there are more or fewer than authors."""
+        """Return the affiliation of each author, or None if the numbers differ."""
         found = _split(self._first(AFFILIATIONS), ";")
         if not found:
             return [()] * authors
@@ -116,6 +116,6 @@ class _Block:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """Split a list whose places count: what is unknown stays as an empty place, except behind the last separator."""
+    """Split a list by position; an unknown item stays as an empty one, except at the end."""
     parts = [part.strip() for part in text.removesuffix(separator).split(separator)] if text else []
     return ["" if part == UNKNOWN else part for part in parts]

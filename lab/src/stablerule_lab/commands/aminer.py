@@ -1,4 +1,4 @@
-"""`stablerule data aminer`: a dump of AMiner's DBLP citation network becomes a data folder."""
+"""`stablerule data aminer`: make a data folder from a dump of AMiner's DBLP citation network."""
 
 from __future__ import annotations
 
@@ -20,34 +20,28 @@ COUNTRIES_SHOWN = 5
 
 
 def aminer(
-    source: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="The dump, text or JSON, compressed or not; .zip, too.")
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
-    from_year: Annotated[int | None, typer.Option(help="Only papers of this year and later.")] = None,
-    to_year: Annotated[int | None, typer.Option(help="Only papers of this year and before.")] = None,
-    venue: Annotated[list[str] | None, typer.Option(help="Only papers of this venue; may be repeated.")] = None,
-    max_papers: Annotated[int | None, typer.Option(help="Only so many papers, the first that are left.")] = None,
-    min_papers: Annotated[int, typer.Option(help="Only authors with so many papers.")] = 1,
-    top_countries: Annotated[
-        int | None, typer.Option(help="Only papers from so many countries, those with the most.")
-    ] = None,
+    source: Annotated[list[Path], typer.Argument(metavar="FILE", help="Dump, text or JSON, compressed or not.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
+    from_year: Annotated[int | None, typer.Option(help="Keep papers from this year on.")] = None,
+    to_year: Annotated[int | None, typer.Option(help="Keep papers up to this year.")] = None,
+    venue: Annotated[list[str] | None, typer.Option(help="Keep papers of this venue; repeatable.")] = None,
+    max_papers: Annotated[int | None, typer.Option(help="Keep at most this many papers.")] = None,
+    min_papers: Annotated[int, typer.Option(help="Keep authors with at least this many papers.")] = 1,
+    top_countries: Annotated[int | None, typer.Option(help="Keep papers from the k most frequent countries.")] = None,
     countries: Annotated[
-        bool, typer.Option("--countries/--no-countries", help="Whether to tell countries from affiliations.")
+        bool, typer.Option("--countries/--no-countries", help="Infer countries from affiliations.")
     ] = True,
     country_facts: Annotated[
-        bool, typer.Option("--country-facts", help="Write countries as facts of train, too, as acl-biblio has them.")
+        bool, typer.Option("--country-facts", help="Add countries to the training facts.")
     ] = False,
-    skip_damaged: Annotated[
-        bool, typer.Option("--skip-damaged", help="Leave out and count what can't be read.")
-    ] = False,
+    skip_damaged: Annotated[bool, typer.Option("--skip-damaged", help="Skip and count unreadable records.")] = False,
     encoding: Annotated[str, typer.Option(help="Encoding of the dump.")] = "utf-8",
-    split: Annotated[str, typer.Option(help="Shares of train, valid, test, of who wrote what.")] = "0.8,0.1,0.1",
-    seed: Annotated[int, typer.Option(help="Same seed, same split.")] = 0,
-    suffix: Annotated[str, typer.Option("--to", help="Format: tsv, csv, parquet; .gz, .xz or .zst behind it.")] = "tsv",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder if it exists.")] = False,
+    split: Annotated[str, typer.Option(help="Training, validation, test shares of `wrote` facts.")] = "0.8,0.1,0.1",
+    seed: Annotated[int, typer.Option(help="Seed of the split.")] = 0,
+    suffix: Annotated[str, typer.Option("--to", help="Format: tsv, csv or parquet; also .gz, .xz, .zst.")] = "tsv",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing folder.")] = False,
 ) -> None:
-    """Make a graph of papers, authors and venues from a dump of AMiner's DBLP citation network."""
+    """Make a graph of papers, authors and venues from AMiner's DBLP dump."""
     suffix = f".{suffix.removeprefix('.')}"
     check_citations_place(output, suffix, overwrite=overwrite)
     with name_options_as_typed():
@@ -67,7 +61,7 @@ def aminer(
         )
     graph.save(output, overwrite=overwrite, suffix=suffix, country_facts=country_facts)
     _print_graph(graph)
-    errors.print(f"Written to {plain(str(output))}", highlight=False, soft_wrap=True)
+    errors.print(f"wrote {plain(str(output))}", highlight=False, soft_wrap=True)
 
 
 def _print_graph(graph: CitationGraph) -> None:

@@ -1,4 +1,4 @@
-"""`stablerule tune`: better settings of a method for your data, found on valid facts."""
+"""`stablerule tune`: find better settings of a method on the validation facts."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ SHOWN = 10
 @take_data_options
 def tune(
     dataset: Dataset,
-    method: Annotated[str, typer.Option(help="The method; stablerule learn --list shows all.")] = "stablerule",
-    trials: Annotated[int, typer.Option(help="How many settings to try, the present ones among them.")] = 20,
-    minutes: Annotated[float | None, typer.Option(help="A budget for all of them.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--set", help="An option that is not searched, as name=value.")
-    ] = None,
+    method: Annotated[str, typer.Option(help="Method; `stablerule learn --list` lists them.")] = "stablerule",
+    trials: Annotated[int, typer.Option(help="Number of trials; the first has the current settings.")] = 20,
+    minutes: Annotated[float | None, typer.Option(help="Time budget for all trials.")] = None,
+    option: Annotated[list[str] | None, typer.Option("--set", help="Fix an option, as name=value; repeatable.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Keep every trial in this JSON file.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Save every trial to this JSON file.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the trials that are in the file.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the search and of every trial.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the trials in the file.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the search and of each trial.")] = 0,
 ) -> None:
-    """Try settings of a method: one half of the valid facts teaches, the other judges. Test is not looked at."""
+    """Tune a method's settings on the validation facts.
+
+    Half of them take part in training, the other half evaluates. Test facts are not used.
+    """
     find_method(method)
     if resume and output is None:
-        raise OptionError("--resume goes on with the trials of a file: say which, with -o FILE.")
+        raise OptionError("--resume needs the file of the earlier trials. Add -o FILE.")
     if output is not None and output.exists() and not resume:
-        raise WriteError(f"{output}: already exists. Go on with --resume, or choose another place.")
+        raise WriteError(f"{output}: already exists. Add --resume to continue, or choose another file.")
     found = search(
         method,
         dataset,
@@ -53,10 +54,10 @@ def tune(
     _print(list(found.trials))
     best, first = found.best, found.trials[0]
     if best is first:
-        console.print("\nNothing was better than the settings it has.", highlight=False)
+        console.print("\nNo trial beat the current settings.", highlight=False)
     else:
-        gain = "" if first.mrr is None else f", {best.mrr - first.mrr:+.4f} to the settings it has"  # type: ignore[operator]
-        console.print(f"\nBest MRR {best.mrr:.4f}{gain}. To learn with it:", highlight=False, soft_wrap=True)
+        gain = "" if first.mrr is None else f", {best.mrr - first.mrr:+.4f} to the current settings"  # type: ignore[operator]
+        console.print(f"\nBest MRR {best.mrr:.4f}{gain}. To train with it:", highlight=False, soft_wrap=True)
         chosen = " ".join(f"--set {name}={value}" for name, value in best.options.items() if name != "seed")
         console.print(
             f"stablerule learn {plain(dataset.source or dataset.name)} -o MODEL --method {method} {plain(chosen)}",
@@ -64,7 +65,9 @@ def tune(
             soft_wrap=True,
         )
     if found.ended_by == "minutes":
-        errors.print(f"{len(found.trials)} of {trials} trials in {minutes:g} minutes.", highlight=False)
+        errors.print(
+            f"Time budget of {minutes:g} minutes reached after {len(found.trials)} of {trials} trials.", highlight=False
+        )
 
 
 def _print(trials: list[Trial]) -> None:
@@ -79,4 +82,4 @@ def _print(trials: list[Trial]) -> None:
         rows.add_row(str(place + 1), mrr, f"{trial.seconds:.1f}", plain(trial.error or settings))
     print_table(rows)
     if len(order) > SHOWN:
-        errors.print(f"The best {SHOWN} of {len(order)} trials.", highlight=False)
+        errors.print(f"The best {SHOWN} of {len(order)} trials are shown.", highlight=False)

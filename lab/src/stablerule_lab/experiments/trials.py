@@ -1,7 +1,7 @@
-"""Settings searched on valid facts: one half teaches, as valid does when learning, the other half judges.
+"""Search for settings on the validation facts: half of them take part in training, the other half evaluates.
 
-Test is never looked at. The first trial has the settings that the method has already, so that what is found is never
-worse on the judging half than what there was.
+Test facts are not used. The first trial has the method's current settings, so the best trial is never worse than them
+on the evaluating half.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FORMAT = 2
 
 @dataclass(frozen=True)
 class Trial:
-    """Options that were tried, and what came of them: the MRR on the judging half, or why there is none."""
+    """The options of one trial, and its MRR on the evaluating half, or the error that ended it."""
 
     options: dict[str, Any]
     mrr: float | None
@@ -46,17 +46,17 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuned:
-    """All trials in their order; the first has the settings from before."""
+    """All trials in order; the first has the current settings."""
 
     trials: tuple[Trial, ...]
     ended_by: Literal["trials", "minutes"]
 
     @property
     def best(self) -> Trial:
-        """The trial with the largest MRR; the earlier of equals."""
+        """The trial with the largest MRR; the first one of equals."""
         judged = [trial for trial in self.trials if trial.mrr is not None]
         if not judged:
-            raise InputError(f"No trial came to an end. The first failed by: {self.trials[0].error}")
+            raise InputError(f"All trials failed, the first one with: {self.trials[0].error}")
         return max(judged, key=lambda trial: trial.mrr or 0.0)
 
 
@@ -71,11 +71,11 @@ def tune(
     resume: bool = False,
     seed: int = 0,
 ) -> Tuned:
-    """Try settings of a method on a dataset.
+    """Try settings of a method on a dataset, and return all trials.
 
-    minutes: for all trials together; each has its share of what is left, at most. fixed: options that are not searched,
-    beside those that the method has for this graph and that are not in its space.
-    kept: a JSON file that is written after every trial; with `resume` the trials in it count.
+    minutes: time budget of all trials; each gets an equal share of what is left. fixed: options that are not searched,
+    in addition to the method's settings for this graph outside its space. kept: a JSON file that is written after
+    every trial; `resume` continues from its trials.
     """
     optuna = _need_optuna()
     if trials < 1:
@@ -84,7 +84,7 @@ def tune(
         check_minutes(minutes)
     present = flatten_options(join_options(settings_for(method, dataset.name, fixed), {"seed": seed}, fixed or {}))
     start = MODELS[method].with_options(present)
-    start.check_options()  # once, instead of failing trial by trial
+    start.check_options()  # fail once, not in every trial
     asked_for = flatten_options(fixed or {})
     space = {n: where for n, where in _space(method).items() if n not in asked_for and n in start.options}
     fixed = {name: value for name, value in present.items() if name not in space}
@@ -104,7 +104,7 @@ def tune(
                 options = fixed | {name: _suggest(asked, name, where) for name, where in space.items()}
                 trial = _try(method, halves, options, left)
                 study.tell(asked, trial.mrr, state=None if trial.mrr is not None else optuna.trial.TrialState.FAIL)
-            else:  # what the method has already, whether or not it lies in the space
+            else:  # the current settings, even if they are outside the space
                 trial = _try(method, halves, fixed | {name: start.options[name] for name in space}, left)
                 _tell(optuna, study, space, trial)
             done.append(trial)
@@ -115,12 +115,15 @@ def tune(
 
 
 def halve(dataset: Dataset, seed: int) -> Dataset:
-    """Part valid in two: the half that teaches stands in valid, the half that judges in test; test itself is gone."""
+    """Split the validation facts: `valid` is the training half, `test` the evaluating half.
+
+    The test facts are dropped.
+    """
     facts = dataset.valid.distinct()
     if len(facts) < FEWEST_VALID:
         raise InputError(
-            f"Dataset {dataset.name!r} has {len(facts)} valid facts, and tuning takes at least {FEWEST_VALID}: "
-            "one half teaches, the other judges. Bring a valid file, or cut a single file with --shares 0.8,0.1,0.1."
+            f"Dataset {dataset.name!r} has {len(facts)} validation facts; tuning needs at least {FEWEST_VALID}. "
+            "Add a validation file, or split a single file with --shares 0.8,0.1,0.1."
         )
     order = np.random.default_rng([seed, len(facts)]).permutation(len(facts))
     teaching, judging = (facts.take(np.sort(part)) for part in np.array_split(order, 2))
@@ -132,7 +135,7 @@ def _try(method: str, halves: Dataset, options: dict[str, Any], minutes: float |
     try:
         model = MODELS[method].with_options(options).fit(halves.graph, halves.valid, minutes=minutes)
         mrr = evaluate(model, halves, resamples=2).mrr
-    except (StableRuleError, RuntimeError, MemoryError) as error:  # settings that can't work are no reason to end
+    except (StableRuleError, RuntimeError, MemoryError) as error:  # settings that fail do not end the search
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         return Trial(options, None, round(time.perf_counter() - began, 2), said)
     return Trial(options, mrr, round(time.perf_counter() - began, 2))
@@ -140,7 +143,7 @@ def _try(method: str, halves: Dataset, options: dict[str, Any], minutes: float |
 
 def _space(method: str) -> Space:
     if method not in SPACES:
-        raise OptionError(f"There is nothing to tune about {method!r}. Methods with settings: {', '.join(SPACES)}.")
+        raise OptionError(f"Method {method!r} has no settings to tune. Methods that have: {', '.join(SPACES)}.")
     return SPACES[method]
 
 
@@ -155,11 +158,11 @@ def _suggest(trial: Any, name: str, where: list[Any] | tuple[float, float]) -> A
         return trial.suggest_categorical(name, where)
     low, high = where
     value = trial.suggest_float(name, low, high, log=True)
-    return round(value, 3 - math.floor(math.log10(value)))  # more digits than that mean nothing
+    return round(value, 3 - math.floor(math.log10(value)))  # more digits mean nothing
 
 
 def _tell(optuna: Any, study: Any, space: Space, trial: Trial) -> None:
-    """Let the search know of a trial that it did not ask for, if it lies in the space."""
+    """Add a trial that the search did not suggest, if it is inside the space."""
     if trial.mrr is None or not all(
         name in trial.options and _within(trial.options[name], where) for name, where in space.items()
     ):
@@ -187,12 +190,10 @@ def _read(path: Path, identity: dict[str, Any]) -> list[Trial]:
         kept = json.loads(path.read_text(encoding="utf-8"))
         trials = [Trial(**trial) for trial in kept["trials"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ReadError(
-            f"no trials can be read from it ({error}). Move it away, or leave --resume out.", path=path
-        ) from error
+        raise ReadError(f"not a file of trials ({error}). Choose another file, or omit --resume.", path=path) from error
     differing = [name for name, value in identity.items() if kept.get(name) != json.loads(json.dumps(value))]
     if differing:
-        raise InputError(f"{path}: its trials were made with another {differing[0]}. Choose another file.")
+        raise InputError(f"{path}: its trials have another {differing[0]}. Choose another file.")
     return trials
 
 

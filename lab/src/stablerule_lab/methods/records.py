@@ -1,4 +1,4 @@
-"""What these methods are, for the list of all methods: without torch, which takes seconds."""
+"""Records of the methods for `stablerule learn --list`. This module does not import torch, which takes seconds."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def _network(name: str, place: str, about: str, *, inductive: bool = True) -> Me
 
 
 METHODS = [
-    _rules("ncrl", "ncrl:NCRL", "a network that merges bodies pair by pair"),
-    _rules("rlogic", "rlogic:RLogic", "a network that reads bodies from left to right"),
-    _rules("rnnlogic", "rnnlogic:RNNLogic", "a generator of rules and a predictor that teaches it"),
-    _rules("neural-lp", "neural_lp:NeuralLP", "attention over relations, step by step, with a memory"),
-    _rules("drum", "drum:DRUM", "several chains of attention over relations"),
-    _embedding("transe", "transe:TransE", "a relation is a step from head to tail"),
-    _embedding("distmult", "distmult:DistMult", "a relation weighs what two entities share"),
-    _embedding("complex", "complex:ComplEx", "DistMult with complex numbers, which tell directions apart"),
-    _embedding("rotate", "rotate:RotatE", "a relation is a rotation of complex numbers"),
-    _embedding("pykeen", "pykeen:Pykeen", "any model of the package PyKEEN"),
-    _network("compgcn", "compgcn:CompGCN", "embeddings that are passed around the graph first", inductive=False),
-    _network("nbfnet", "nbfnet:NBFNet", "states of entities, made of all paths from the head"),
-    _network("astarnet", "astarnet:AStarNet", "NBFNet along the most promising paths only"),
+    _rules("ncrl", "ncrl:NCRL", "a network that merges rule bodies pairwise"),
+    _rules("rlogic", "rlogic:RLogic", "a network that reads rule bodies in order"),
+    _rules("rnnlogic", "rnnlogic:RNNLogic", "a rule generator, trained by a predictor"),
+    _rules("neural-lp", "neural_lp:NeuralLP", "attention over relations, with a memory"),
+    _rules("drum", "drum:DRUM", "attention over relations, several chains"),
+    _embedding("transe", "transe:TransE", "relations as translations"),
+    _embedding("distmult", "distmult:DistMult", "relations as weights of shared dimensions"),
+    _embedding("complex", "complex:ComplEx", "DistMult with complex numbers"),
+    _embedding("rotate", "rotate:RotatE", "relations as complex rotations"),
+    _embedding("pykeen", "pykeen:Pykeen", "any PyKEEN model"),
+    _network("compgcn", "compgcn:CompGCN", "embeddings passed along the graph", inductive=False),
+    _network("nbfnet", "nbfnet:NBFNet", "entity states from all paths of the head"),
+    _network("astarnet", "astarnet:AStarNet", "NBFNet on the most promising paths"),
 ]

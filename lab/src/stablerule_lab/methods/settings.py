@@ -1,9 +1,8 @@
-"""Sound settings for each method and graph, chosen on validation facts.
+"""Settings of each method and graph, chosen on validation facts. All figures in the documents use them.
 
-A graph that is not named has the defaults of the method. Every figure in the documents was reached with these.
-Those of embeddings on yago3-10-quarter and acl-biblio, and of nbfnet and astarnet on acl-biblio, were not searched for:
-they come from wn18rr and fb15k-237, made smaller for more entities. The rate of compgcn on wn18rr is the one that valid
-facts of fb15k-237 chose.
+Other graphs use the method's defaults. Some settings were not searched for: embeddings on yago3-10-quarter and
+acl-biblio, and nbfnet and astarnet on acl-biblio, have those of wn18rr and fb15k-237, made smaller for more entities.
+The learning rate of compgcn on wn18rr is that of fb15k-237.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-OUR_VARIANT = "fixed"  # of methods that have one as published, too
+OUR_VARIANT = "fixed"  # of methods that also have a variant as published
 
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     # method: {graph: {option: value}}
@@ -170,10 +169,10 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def settings_for(method: str, graph: str, asked: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the settings of a method for a graph by its name; none is the method's defaults.
+    """Return the settings of a method for a graph; an empty dictionary means the method's defaults.
 
-    asked: options that the user chose. Settings were chosen for our variant of a method, and another one, such as NCRL
-    as it was published, has its own.
+    asked: the user's options. Settings belong to our variant of a method; another one, such as NCRL as published, has
+    its own defaults.
 
     >>> settings_for("tabular", "my own graph")
     {}

@@ -1,10 +1,10 @@
-"""Where `stablerule tune` looks for better settings of a method."""
+"""The search space of each method for `stablerule tune`."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-# Where to look: a list is a choice; (low, high) is a number between them, by its logarithm.
+# A list is a choice; (low, high) is a number between the two, on a logarithmic scale.
 Space: TypeAlias = "dict[str, list[Any] | tuple[float, float]]"
 SPACES: dict[str, Space] = {
     # method: {option: where}
