@@ -98,13 +98,13 @@ def test_an_interrupt_before_the_rename_changes_nothing(tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b'{"format":1,"cell":{"gra', "the line is damaged (Unterminated string"),
-        (b'{"format":1,"cell":"\xff"}', "the line is damaged ('utf-8' codec can't decode"),
-        (b"", "the line is damaged (Expecting value"),
-        (b"[]", "expected a cell of format 1, found None: another version wrote it. Delete the line, and run its cell"),
+        (b'{"format":1,"cell":{"gra', "damaged line (Unterminated string"),
+        (b'{"format":1,"cell":"\xff"}', "damaged line ('utf-8' codec can't decode"),
+        (b"", "damaged line (Expecting value"),
+        (b"[]", "expected a cell of format 1, found None: another version wrote it. Delete the line and run its cell"),
         (b'{"format":2,"cell":{}}', "expected a cell of format 1, found 2: another version wrote it"),
         (b'{"format":1}', "expected a cell of format 1"),
-        (json.dumps(finished(0)).encode(), "a second result of the cell graph=a_b,seed=0. Delete one of the two lines"),
+        (json.dumps(finished(0)).encode(), "a second line for the cell graph=a_b,seed=0. Delete one of the two"),
     ],
 )
 def test_a_line_that_can_not_be_used_is_named(tmp_path: Path, line: bytes, problem: str) -> None:

@@ -111,7 +111,7 @@ def test_several_seeds_are_averaged_and_their_spread_is_told() -> None:
 
 def test_a_dump_of_ones_own_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(natural.FOLDER_OF_OWN, raising=False)
-    with pytest.raises(InputError, match="Say where your bibliography is"):
+    with pytest.raises(InputError, match="Set STABLERULE_AMINER to the folder of your bibliography"):
         natural.everything_of("aminer")
     write_dataset(WORLD, tmp_path / "mine")
     monkeypatch.setenv(natural.FOLDER_OF_OWN, str(tmp_path / "mine"))

@@ -1,1 +1,1 @@
-"""Experiments: cells that are run one by one, each kept in a file of its own."""
+"""Experiments: cells that run one by one and are kept in JSON-lines files."""

@@ -1,4 +1,4 @@
-"""The spec of the ablation, the paper's table 7: StableRule with one thing taken away, judged like all methods."""
+"""The ablation, the paper's Table 7: StableRule without one of its parts, evaluated like all methods."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OURS = "stablerule"
-WHOLES = ("full recipe", "bare")  # from which something is taken away; from StableRule by all others
-TIED = ("bare by walks", "full recipe", "full recipe nodecor")  # they leave the entities that no rule reaches tied
+WHOLES = ("full recipe", "bare")  # the base of the variants that begin with these; StableRule is the base of all others
+TIED = ("bare by walks", "full recipe", "full recipe nodecor")  # variants that leave unreached entities tied
 METHODS = (OURS, *ABLATED, "tabular")
-# What is printed stands beside what is nearest to it.
+# The printed figures are shown beside the nearest variants.
 PAPER_NAMES = dict.fromkeys(METHODS, "") | {
     "bare": "stablerule",
     "bare nodecor": "nodecor",
@@ -43,7 +43,7 @@ HEADINGS = (
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return the changes on all graphs, then the figures of each graph and its changes."""
+    """Return the changes on all graphs, then all figures and changes of each graph."""
     align = own["align"]
     return [
         *changes_by_graph(rows, align),
@@ -54,7 +54,7 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
 
 
 def changes_by_graph(rows: list[dict[str, Any]], align: str) -> list[Table]:
-    """Return one table: by what share the MRR changes with each variant, on each graph."""
+    """Return one table: the relative change of the MRR with each variant, on each graph."""
     cells = {}
     for row, whole in _with_whole(rows):
         found = change(by_seed(row, align), by_seed(whole, align))
@@ -64,7 +64,7 @@ def changes_by_graph(rows: list[dict[str, Any]], align: str) -> list[Table]:
 
 
 def ties_by_graph(rows: list[dict[str, Any]], align: str) -> list[Table]:
-    """Return one table: the MRR of the same ranks under two tie policies, where unreached answers are tied."""
+    """Return one table: the MRR of the same ranks under two tie policies, for variants with many ties."""
     cells = {}
     for row in rows:
         for ties in FORMS if row["method"] in TIED else ():
@@ -77,7 +77,7 @@ def ties_by_graph(rows: list[dict[str, Any]], align: str) -> list[Table]:
 
 
 def differences(rows: list[dict[str, Any]], align: str) -> list[Table]:
-    """Return a table for each graph: the MRR over groups less that of the whole, seed by seed."""
+    """Return a table for each graph: the difference of the MRR to the base, paired by seed."""
     lines: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for row, whole in _with_whole(rows):
         lines[row["graph"]] += _difference(row, whole, align)
@@ -89,7 +89,7 @@ def differences(rows: list[dict[str, Any]], align: str) -> list[Table]:
 
 
 def _with_whole(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield each variant with what it is a variant of, on the same graph."""
+    """Yield each variant with its base on the same graph."""
     there = {(row["graph"], row["method"]): row for row in rows}
     for (graph, method), row in there.items():
         whole = next((name for name in WHOLES if method.startswith(name)), OURS)
@@ -98,7 +98,7 @@ def _with_whole(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], di
 
 
 def _difference(row: dict[str, Any], whole: dict[str, Any], align: str) -> list[tuple[str, ...]]:
-    """A line; none if no seed is there for both."""
+    """Return a line, or none if the two share no seed."""
     found = change(by_seed(row, align), by_seed(whole, align))
     if found is None:
         return []
@@ -117,7 +117,7 @@ def _difference(row: dict[str, Any], whole: dict[str, Any], align: str) -> list[
 
 
 def _printed_difference(graph: str, method: str, whole: str) -> str:
-    """What the paper prints for it, as a share of the whole."""
+    """Return the printed relative change."""
     cited = ABLATION.get(cited_graph(graph), {})
     own, other = (cited.get(PAPER_NAMES[name]) for name in (method, whole))
     if own is None or other is None:
@@ -128,8 +128,8 @@ def _printed_difference(graph: str, method: str, whole: str) -> str:
 TAKEN_APART = Experiment(
     name="ablation",
     store=STORE,
-    about="StableRule with one thing taken away, and with the paper's way to add rules up (table 7)",
-    needs="10 to 60 s a cell, minutes on large graphs, up to 45 minutes for the full recipe",
+    about="What does each part of StableRule contribute (Table 7)?",
+    needs="10 to 60 s a cell, minutes on large graphs, up to 45 minutes for `full recipe`",
     graphs=(*SMALL, *LARGE),
     more_graphs=("geography",),
     methods=METHODS,

@@ -1,4 +1,4 @@
-"""Who wrote a paper? A bibliography as a graph, and the countries of its authors, which make groups and no edges."""
+"""A bibliography as a graph, with the countries of its authors as groups, not as edges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COUNTRIES = 5
 
 @dataclass(frozen=True)
 class Bibliography:
-    """The graph without countries; its test asks about authors of the countries with the most papers.
+    """The graph without countries; its test facts are about authors from the countries with the most papers.
 
     groups: the country of the author of each test fact.
     """
@@ -32,14 +32,14 @@ class Bibliography:
 
 
 def read_bibliography(everything: Dataset, countries: int = COUNTRIES) -> Bibliography:
-    """Take the countries out of the graph, and keep the test facts whose author is of one with the most papers.
+    """Remove the countries from the graph, and keep the test facts with authors from the most frequent ones.
 
-    Countries were inferred from authorship, so a graph that has them says something about the answers.
+    Countries were inferred from authorship, so they would reveal answers.
     """
     words = everything.vocabulary
     for name in (WROTE, COUNTRY):
         if name not in words.relations:
-            raise InputError(f"Dataset {everything.name!r} has no relation {name!r}: it is no bibliography.")
+            raise InputError(f"Dataset {everything.name!r} has no relation {name!r}, so it is not a bibliography.")
     wrote, country = words.relation_id(WROTE), words.relation_id(COUNTRY)
     country_of = _countries(everything, country)
     papers = everything.train.take(everything.train.relations == wrote)
@@ -61,10 +61,10 @@ def read_bibliography(everything: Dataset, countries: int = COUNTRIES) -> Biblio
 
 
 def _countries(everything: Dataset, relation: int) -> NDArray[np.int64]:
-    """(E,): the country of each author, -1 where it is not known; the first by name where there are several."""
+    """Return the country of each author (E,), -1 if unknown; the first by name of several."""
     facts = everything.everything
     own = facts.take(facts.relations == relation)
     found = np.full(len(everything.vocabulary.entities), -1, np.int64)
-    order = np.argsort(-own.tails, kind="stable")  # ids stand in the order of names: the first comes last, and stays
+    order = np.argsort(-own.tails, kind="stable")  # ids are in the order of names; the first name is written last
     found[own.heads[order]] = own.tails[order]
     return found

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stablerule_lab.experiments.differences import Change
     from stablerule_lab.experiments.printed import Printed
 
-SEEDS = 5  # figures with fewer are marked
+SEEDS = 5  # figures with fewer seeds are marked
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -21,7 +21,7 @@ def table_by_graph(
 ) -> list[Table]:
     """Return a table of cells by (line, graph); no table without cells.
 
-    order: of the lines; by default they come as in the cells.
+    order: the order of the lines; by default that of the cells.
 
     >>> (table,) = table_by_graph("MRR", {("ncrl", "umls"): "0.9", ("drum", "umls"): "0.8", ("drum", "family"): "0.7"})
     >>> table.headings, table.rows

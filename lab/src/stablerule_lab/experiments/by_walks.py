@@ -1,7 +1,6 @@
-"""Rules without object identity: walks along a body count, whether or not they pass an entity twice.
+"""Answer by walks, which may repeat an entity, instead of paths with distinct entities.
 
-By products of scipy's sparse matrices: slower than the package's own way to answer, which counts paths with distinct
-entities, and meant for the one comparison of the two.
+This uses products of sparse matrices and is slower than the library. It serves one comparison in the ablation.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ if TYPE_CHECKING:
 
 
 class ByWalks(ByScores):
-    """Ranks by the sum over chains of score * walks.
+    """Rank answers by the sum over rules of score * walks.
 
-    ordered: what walks leave equal stands by popularity, the facts of the relation that end there, as everywhere in
-    the package; else it is tied.
+    ordered: break ties by popularity, as everywhere in the package; otherwise leave them tied.
     """
 
     def __init__(self, rules: RuleSet, graph: Graph, *, ordered: bool = False) -> None:
@@ -39,7 +37,7 @@ class ByWalks(ByScores):
         self._steps = [_matrix(graph, relation) for relation in range(2 * graph.n_relations)]
 
     def _walk_scores(self, heads: NDArray[np.int64], relations: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(b, E); the queries of one relation are walked together."""
+        """Return the scores (b, E); queries of one relation are walked together."""
         scores = np.zeros((len(heads), self._graph.n_entities))
         for relation in np.unique(relations).tolist():
             rows = np.flatnonzero(relations == relation)
@@ -50,23 +48,23 @@ class ByWalks(ByScores):
         return scores
 
     def _ordered_scores(self, heads: NDArray[np.int64], relations: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(b, E); places of the scores, 0 where no walk leads, and between them, below 1, popularity."""
+        """Return scores (b, E) with ties broken by popularity: the rank of the walk score, plus popularity below 1."""
         scores = self._walk_scores(heads, relations)
         for row, relation in enumerate(relations.tolist()):
-            # 0 has the first place, whether or not there is one
+            # score 0 always has rank 0
             places = np.unique(np.append(scores[row], 0.0), return_inverse=True)[1][:-1]
             ends = np.bincount(self._graph.facts(relation)[1], minlength=self._graph.n_entities)
             scores[row] = places + ends / (ends.max() + 1)
         return scores
 
     def _walked(self, heads: NDArray[np.int64], relation: int) -> Iterator[tuple[float, sparse.csr_array]]:
-        """Yield each chain of a relation: its weight, and the walks from heads (b,) to all entities, (b, E)."""
+        """Yield the weight of each rule of a relation, and its walks (b, E) from the heads (b,) to all entities."""
         t = self._theory
         start = sparse.csr_array(
             (np.ones(len(heads)), (np.arange(len(heads)), heads)), shape=(len(heads), self._graph.n_entities)
         )
         before: list[int] = []
-        reached = [start]  # reached[i]: after i steps of the body before, whose beginning the next may share
+        reached = [start]  # reached[i]: after i steps of the last body; the next body may share its first steps
         for rule in range(int(t.starts[relation]), int(t.starts[relation + 1])):
             body = t.bodies[rule, : t.lengths[rule]].tolist()
             shared = 0
@@ -80,7 +78,7 @@ class ByWalks(ByScores):
 
 
 def _matrix(graph: Graph, relation: int) -> sparse.csr_array:
-    """(E, E): 1 where the relation leads from one entity to another."""
+    """Return the adjacency matrix (E, E) of a relation."""
     heads, tails = graph.facts(relation)
     shape = (graph.n_entities, graph.n_entities)
     return sparse.csr_array((np.ones(len(heads)), (heads, tails)), shape=shape)

@@ -1,4 +1,4 @@
-"""The claims of the paper's sections 5 and 6: one count over what it prints, the same count over what was run here."""
+"""The claims of the paper's sections 5 and 6, counted over its printed figures and over ours in the same way."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from stablerule_lab.experiments.printed import Printed
 
 HERE = "here"
-CLAIMS = "claims"  # asked for like an experiment
+CLAIMS = "claims"  # the name in documents, like an experiment's
 OURS = "stablerule"
 EMBEDDINGS = ("transe", "distmult", "complex", "rotate")
 MESSAGES = ("compgcn", "nbfnet", "astarnet")
 RULES = ("neural-lp", "drum", "rnnlogic", "rlogic", "ncrl")
 NOT_RUN, NONE_COUNTED = "not run yet", "none counted"
 LITTLE_MORE = 1.5  # times the seconds of another
-BLANK = 0.5  # correlations count as blank when they fall to this share or less
-# Where a kind of methods was ended by its minutes long before valid facts stopped to gain.
+BLANK = 0.5  # correlations count as blank at this share of their size or less
+# Graphs where the time budget ended a kind of method long before it stopped to improve.
 MESSAGES_CUT = ("fb15k-237", "yago3-10")
 MESSAGES_CUT_ON_NEW = ("wn18rr", *MESSAGES_CUT)
 EMBEDDINGS_CUT = ("yago3-10",)
@@ -47,7 +47,7 @@ Rows = list[dict[str, Any]]
 
 
 class Figure(NamedTuple):
-    """The MRR of a method on a graph, its deviation over groups, and the MRR of each seed, if there are seeds."""
+    """The MRR of a method on a graph, its deviation over groups, and the MRR of each seed, if known."""
 
     mrr: float
     deviation: float = 0.0
@@ -55,7 +55,7 @@ class Figure(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What figures say about a claim on one graph; clear: whether the interval over seeds leaves out 0, if any."""
+    """A claim on one graph: the figures, whether it holds, and whether an interval over seeds leaves out 0."""
 
     text: str
     holds: bool
@@ -68,14 +68,14 @@ ByGraph = dict[str, Said]
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, on which graphs it holds in its print and here, and with what here."""
+    """A claim of the paper: by graph, what it prints and what we found, and in which variant."""
 
     words: str
     printed: ByGraph
     found: ByGraph
     here: str = HERE
-    but: tuple[str, ...] = ()  # graphs that the claim leaves out: shown, not counted
-    cut: tuple[str, ...] = ()  # graphs where the others had too little time here: shown, not counted
+    but: tuple[str, ...] = ()  # graphs that the claim excludes: shown, not counted
+    cut: tuple[str, ...] = ()  # graphs where the others had too little time: shown, not counted
 
 
 def claims_tables(rows_of: Callable[[str], Rows]) -> list[Table]:
@@ -154,7 +154,7 @@ def _under_shift(here: Figures) -> Iterator[Claim]:
 
 
 def _on_new_entities(rows: Rows, known: Figures) -> Iterator[Claim]:
-    """The paper's partition is not public: ours, made by the same recipe, stands for it."""
+    """Yield the claims about unseen entities, on our own partitions: the paper's are not public."""
     printed, here = of_print(INDUCTIVE), of_groups([row for row in rows if row["graph"].endswith(ENDING)])
     for kind, others, cut in (
         ("other rule learners", RULES, ()),
@@ -182,7 +182,7 @@ def _taken_away(here: Figures) -> Iterator[Claim]:
 
 
 def of_print(table: Mapping[str, Mapping[str, Printed]]) -> Figures:
-    """Return what a table of the paper prints, as shares."""
+    """Return the figures of a printed table, as shares."""
     return {
         graph: {name: Figure(one.mrr / 100, (one.deviation or (0.0,))[0] / 100) for name, one in methods.items()}
         for graph, methods in table.items()
@@ -190,7 +190,7 @@ def of_print(table: Mapping[str, Mapping[str, Printed]]) -> Figures:
 
 
 def of_groups(rows: Rows) -> Figures:
-    """Return the mean over groups and, with clusters numbered as they come, the deviation."""
+    """Return the mean MRR over groups, and its deviation with arbitrarily numbered clusters."""
     found: Figures = defaultdict(dict)
     for row in rows:
         mean = row["density"]["realistic"]["mrr"]["mean"]
@@ -200,7 +200,7 @@ def of_groups(rows: Rows) -> Figures:
 
 
 def of_whole(rows: Rows) -> Figures:
-    """Return the figures over all of test, of the graphs that the paper has without a shift."""
+    """Return the MRR over all test facts, for the graphs of the paper's Table 4."""
     found: Figures = defaultdict(dict)
     for row in rows:
         if _column(row["graph"]) in NO_SHIFT:
@@ -209,12 +209,12 @@ def of_whole(rows: Rows) -> Figures:
 
 
 def _column(graph: str) -> str:
-    """The paper's graph in whose column one of ours stands."""
+    """Return the paper's graph of a column."""
     return cited_graph(graph.removesuffix(ENDING))
 
 
 def ahead(figures: Figures, others: tuple[str, ...], own: str = OURS) -> ByGraph:
-    """Compare a method with the best of some others: the lead, half of its interval over shared seeds, and the other.
+    """Return the lead of a method over the best of some others, with half of its interval over shared seeds.
 
     >>> ahead({"umls": {"stablerule": Figure(0.9), "ncrl": Figure(0.8), "drum": Figure(0.7)}}, RULES)
     {'umls': Said(text='+.100 ncrl', holds=True, clear=None)}
@@ -231,9 +231,9 @@ def ahead(figures: Figures, others: tuple[str, ...], own: str = OURS) -> ByGraph
 
 
 def ahead_on_versions(rows: Rows, others: tuple[str, ...]) -> ByGraph:
-    """Say on how many versions of a graph StableRule is ahead of all of some others that were not cut short.
+    """Count GraIL's splits where StableRule is ahead of all others that the time budget did not end.
 
-    It holds for a graph if it holds on more than half of them.
+    The claim holds for a graph if it holds on more than half of its splits.
     """
     leads: dict[str, list[float]] = defaultdict(list)
     for version in dict.fromkeys(row["graph"] for row in rows if row["graph"] in GRAIL):
@@ -249,7 +249,7 @@ def ahead_on_versions(rows: Rows, others: tuple[str, ...]) -> ByGraph:
 
 
 def wider(new: Figures, known: Figures) -> ByGraph:
-    """Hold the lead over other learners of rules on new entities against that on known ones.
+    """Compare the lead over other rule learners on unseen entities with that on known ones.
 
     >>> few = {"umls": {"stablerule": Figure(0.5), "ncrl": Figure(0.3)}}
     >>> wider(few, {"umls": {"stablerule": Figure(0.9), "ncrl": Figure(0.95)}})
@@ -266,7 +266,7 @@ def wider(new: Figures, known: Figures) -> ByGraph:
 
 
 class Lead(NamedTuple):
-    """By how much a method is ahead, of whom, and half of the interval over seeds, if there are several."""
+    """The lead of a method, the best other method, and half of the interval over seeds, if there are several."""
 
     margin: float
     best: str
@@ -298,7 +298,7 @@ def _signed(margin: float) -> str:
 
 
 def steadier(figures: Figures, others: tuple[str, ...]) -> ByGraph:
-    """Say whether one of some others has a smaller deviation.
+    """Compare StableRule's deviation with the smallest of some others.
 
     >>> steadier({"umls": {"stablerule": Figure(0.9, 0.02), "drum": Figure(0.7, 0.01)}}, RULES)
     {'umls': Said(text='.020, drum .010', holds=False, clear=None)}
@@ -313,19 +313,19 @@ def steadier(figures: Figures, others: tuple[str, ...]) -> ByGraph:
 
 
 def calmer(figures: Figures) -> ByGraph:
-    """Hold the mean deviation of embeddings against that of learners of rules."""
+    """Compare the mean deviation of embeddings with that of rule learners."""
     means = _means_of_both(figures, "deviation")
     return {graph: _beside_rules(own, rules, holds=own < rules) for graph, (own, rules) in means.items()}
 
 
 def higher(figures: Figures) -> ByGraph:
-    """Hold the mean MRR of embeddings against that of learners of rules."""
+    """Compare the mean MRR of embeddings with that of rule learners."""
     means = _means_of_both(figures, "mrr")
     return {graph: _beside_rules(own, rules, holds=own > rules) for graph, (own, rules) in means.items()}
 
 
 def _means_of_both(figures: Figures, what: Literal["mrr", "deviation"]) -> dict[str, tuple[float, float]]:
-    """Of embeddings and of learners of rules, where there are some of both."""
+    """Return the means of embeddings and of rule learners, for graphs with both."""
     means = {}
     for graph, methods in figures.items():
         kinds = [[getattr(methods[name], what) for name in some if name in methods] for some in (EMBEDDINGS, RULES)]
@@ -339,7 +339,7 @@ def _beside_rules(own: float, rules: float, *, holds: bool) -> Said:
 
 
 def lost(figures: Figures, taken: str, whole: str = "") -> ByGraph:
-    """Say what share of the MRR is lost with something taken away from the whole.
+    """Return the relative change of the MRR without a part; the claim is that it falls.
 
     >>> lost({"umls": {"stablerule": Figure(0.8), "nodecor": Figure(0.76)}}, "nodecor")
     {'umls': Said(text='-5.0%', holds=True, clear=None)}
@@ -349,20 +349,20 @@ def lost(figures: Figures, taken: str, whole: str = "") -> ByGraph:
 
 
 def gained(figures: Figures, own: str, other: str) -> ByGraph:
-    """Say by what share of its MRR a method is ahead of another."""
+    """Return the relative lead of a method over another."""
     found = _changes(figures, own, other)
     return {graph: Said(percent(one), one.share > 0, one.clear) for graph, one in found.items()}
 
 
 def _changes(figures: Figures, own: str, other: str) -> dict[str, Change]:
-    """What changes from the other method to this one, by the seeds that both have; what is printed has no seeds."""
+    """Return the change from the other method to this one, paired by seed; printed figures have no seeds."""
     both = {graph: (named[own], named[other]) for graph, named in figures.items() if own in named and other in named}
     found = {graph: change(*(one.by_seed or {0: one.mrr} for one in pair)) for graph, pair in both.items()}
     return {graph: one for graph, one in found.items() if one is not None}
 
 
 def more_general(rows: Rows) -> ByGraph:
-    """Count the general rules of StableRule and of NCRL."""
+    """Compare the number of general rules of StableRule and NCRL."""
     counts: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         counts[_column(row["graph"])][row["method"]].append(row["kind"] == "general")
@@ -375,7 +375,7 @@ def more_general(rows: Rows) -> ByGraph:
 
 
 def calmer_batches(rows: Rows) -> ByGraph:
-    """Hold the fluctuation of the loss with the paper's largest batches against that with its smallest."""
+    """Compare the fluctuation of the loss with the paper's largest and smallest batches."""
     moved = {(row["graph"], row["method"]): row["fluctuation"] for row in rows}
     small, large = BATCHES
     told = {}
@@ -386,7 +386,7 @@ def calmer_batches(rows: Rows) -> ByGraph:
 
 
 def blanked(rows: Rows, weights: str) -> ByGraph:
-    """Say what weights do to the mean size of correlations."""
+    """Return the mean size of correlations before and after weighting."""
     told = {}
     for row in rows:
         if row["method"] == OURS:
@@ -396,7 +396,7 @@ def blanked(rows: Rows, weights: str) -> ByGraph:
 
 
 def against_ncrl(seconds: Mapping[str, float]) -> ByGraph:
-    """Hold the seconds to learn FB15k-237 against those of NCRL.
+    """Compare the training seconds on FB15k-237 with those of NCRL.
 
     >>> against_ncrl({"stablerule": 884, "ncrl": 445})
     {'fb15k-237': Said(text='884 s, ncrl 445', holds=False, clear=None)}

@@ -1,8 +1,7 @@
-"""The best rules of several learners for the same relations, each measured in five kinds of places: tables 6 and 8.
+"""The best rules of several learners for the same relations, measured in five groups of heads: Tables 6 and 8.
 
-The heads of a relation's facts are parted by the edges that they have, and only these heads count, in each group and in
-all. A rule that holds in all groups is general; one that holds in a single group fits that group. The rules that the
-paper prints are measured in the same way.
+The heads of a relation's facts are grouped by their edges, and rules are measured on these heads only. A rule that
+holds in all groups is general. The rules printed in the paper are measured in the same way.
 """
 
 from __future__ import annotations
@@ -34,23 +33,23 @@ if TYPE_CHECKING:
     from stablerule.graph import Dataset, Graph
     from stablerule_lab.experiments.cells import Cell
 
-FOLDER_OF_RULES = "STABLERULE_RULES"  # where rule files of other tools are, such as anyburl-wn18rr.txt.xz
+FOLDER_OF_RULES = "STABLERULE_RULES"  # a folder with rule files of other tools, such as anyburl-wn18rr.txt.xz
 ANYBURL = "anyburl"
 METHODS = ("stablerule", "ncrl", "tabular", ANYBURL, *PRINTED_RULES)
-WITH_CONSTANTS = ("stablerule", "tabular")  # unless they are told to do without
-SCORED = {ANYBURL: "confidence"}  # what puts rules in order, where it is not the score
+WITH_CONSTANTS = ("stablerule", "tabular")  # by default
+SCORED = {ANYBURL: "confidence"}  # sorts the rules instead of the score
 BEST = 3
 RELATIONS = 4
-PAPERS = {"yago3-10-quarter": ("isLocatedIn", "isCitizenOf", "livesIn", "graduatedFrom")}  # those of its tables
+PAPERS = {"yago3-10-quarter": ("isLocatedIn", "isCitizenOf", "livesIn", "graduatedFrom")}  # the relations of its tables
 NONE_PRINTED = "the paper prints rules for YAGO3-10 only"
 _WITHOUT_PRINT = (graph for graph in (*SMALL, *LARGE, "geography") if graph not in PAPERS)
 LEFT_OUT = {(graph, name): NONE_PRINTED for graph in _WITHOUT_PRINT for name in PRINTED_RULES}
 LEFT_OUT["yago3-10-quarter", ANYBURL] = "no file of AnyBURL's rules for it"
-ENOUGH = 10  # pairs that a body must link in a group to say something there
+ENOUGH = 10  # pairs that a body must link in a group to count there
 
 
 def made_with(cell: Cell) -> dict[str, Any]:
-    """Say what a result depends on beside its cell: the settings of the learner; rules in files have none."""
+    """Return what a result depends on besides its cell: the learner's settings; rules from files have none."""
     method = str(cell["method"])
     if method == ANYBURL or method in PRINTED_RULES:
         return {"settings": {}}
@@ -59,12 +58,12 @@ def made_with(cell: Cell) -> dict[str, Any]:
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn in a process of its own."""
+    """Run `compare` in a separate process."""
     return run_apart(compare, cell, cache)
 
 
 def compare(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn, take the best chains of some relations, and measure each in every group of entities."""
+    """Measure the best rules of some relations in every group of entities."""
     dataset, method = load(str(cell["graph"])), str(cell["method"])
     graph, seed = dataset.graph, int(cell["seed"])
     rules = learned_rules(dataset, method, made_with(cell)["settings"] | {"seed": seed})
@@ -98,7 +97,7 @@ def compare(cell: Cell, cache: Path) -> dict[str, Any]:
 
 
 def learned_rules(dataset: Dataset, method: str, settings: dict[str, Any]) -> RuleSet:
-    """Learn rules, read those that AnyBURL wrote, or take those in print."""
+    """Return the rules of a learner, of AnyBURL's file, or of the paper."""
     if method in PRINTED_RULES:
         return RuleSet(PRINTED_RULES[method])
     if method == ANYBURL:
@@ -108,18 +107,18 @@ def learned_rules(dataset: Dataset, method: str, settings: dict[str, Any]) -> Ru
 
 
 def rule_file(graph: str) -> Path:
-    """Find the rules of AnyBURL for a graph."""
+    """Return the file of AnyBURL's rules for a graph."""
     folder = os.environ.get(FOLDER_OF_RULES)
     if not folder:
-        raise InputError(f"Say where rule files of AnyBURL are, such as anyburl-{graph}.txt, with {FOLDER_OF_RULES}.")
+        raise InputError(f"Set {FOLDER_OF_RULES} to the folder with AnyBURL's rule files, such as anyburl-{graph}.txt.")
     found = sorted(Path(folder).glob(f"{ANYBURL}-{graph}*"))
     if not found:
-        raise InputError(f"There is no rule file {ANYBURL}-{graph}*.txt in {folder} ({FOLDER_OF_RULES}).")
+        raise InputError(f"No rule file {ANYBURL}-{graph}*.txt in {folder} ({FOLDER_OF_RULES}).")
     return found[0]
 
 
 def relations_of(dataset: Dataset) -> list[str]:
-    """Those of the paper's tables, or the ones with the most test facts."""
+    """Return the relations of the paper's tables, or those with the most test facts."""
     if dataset.name in PAPERS:
         return [name for name in PAPERS[dataset.name] if name in dataset.vocabulary.relations]
     most = np.argsort(-np.bincount(dataset.test.relations), kind="stable")[:RELATIONS]
@@ -127,7 +126,7 @@ def relations_of(dataset: Dataset) -> list[str]:
 
 
 def groups_of_heads(graph: Graph, relation: str) -> list[Ids]:
-    """Part the entities that are heads of a relation; all are one group where there are too few."""
+    """Group the entities that are heads of a relation; too few entities are one group."""
     entities = np.unique(graph.facts(graph.vocabulary.relation_id(relation))[0])
     if len(entities) < GROUPS * ENOUGH:
         return [entities]
@@ -135,14 +134,11 @@ def groups_of_heads(graph: Graph, relation: str) -> list[Ids]:
     return [entities[labels == group] for group in range(GROUPS)]
 
 
-GENERAL = 0.5  # of its confidence, in every group where its body links enough pairs
+GENERAL = 0.5  # share of its confidence that a general rule keeps in every group
 
 
 def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
-    """Return a row for each rule: its confidence in each group (None with few pairs), and what kind of rule it is.
-
-    Of several seeds the first is shown.
-    """
+    """Return a row for each rule of the first seed: its kind and its confidence in each group (None: few pairs)."""
     rows = []
     for one, *_ in grouped(results, "graph", "method").values():
         for rule in one["result"]["rules"]:
@@ -153,7 +149,7 @@ def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any
 
 
 def kind_of(confidence: float, by_group: list[float | None]) -> str:
-    """Say whether a rule holds everywhere.
+    """Return in how many groups a rule holds.
 
     >>> kind_of(0.8, [0.9, 0.7, None]), kind_of(0.8, [0.9, 0.1, 0.8]), kind_of(0.8, [0.9, None, None])
     ('general', 'some groups', 'one group')
@@ -208,8 +204,8 @@ def _counted(graph: str, rows: list[dict[str, Any]]) -> Table:
 RULES_COMPARED = Experiment(
     name="rules",
     store="rules",
-    about="the best rules of several learners for the same relations, measured in five groups (tables 6 and 8)",
-    needs=f"a minute a cell; anyburl: its rule files, in the folder that {FOLDER_OF_RULES} names",
+    about="Which rules come first, and in which groups do they hold (Tables 6 and 8)?",
+    needs=f"a minute a cell; for anyburl, its rule files in the folder {FOLDER_OF_RULES}",
     graphs=("family", "wn18rr", "fb15k-237", "yago3-10-quarter"),
     more_graphs=("kinship", "umls", "geography"),
     methods=METHODS,

@@ -1,4 +1,4 @@
-"""The spec of completion under query shift, the paper's table 3: the models of `methods`, judged by groups of paths."""
+"""Completion under query shift, the paper's Table 3: the models of `methods`, evaluated by groups of paths."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from stablerule_lab.pages.tables import Table
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return the MRR of each method on each graph, then a table with all figures for each graph."""
+    """Return the MRR of all methods on all graphs, then all figures of each graph."""
     align = own["align"]
     return [*mrr_by_graph(rows, align, COMPLETION, tuple(METHODS)), *group_tables(rows, align, COMPLETION)]
 
@@ -30,8 +30,8 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
 COMPLETION_UNDER_SHIFT = Experiment(
     name="completion",
     store=STORE,
-    about="every method on test facts in five groups by their paths: mean, deviation, worst group (table 3)",
-    needs=f"up to {MINUTES:g} minutes a cell, {LARGE_MINUTES:g} on large graphs; the cells of `methods`",
+    about="How accurate is each method in five groups of test facts: mean, deviation, worst (Table 3)?",
+    needs=f"up to {MINUTES:g} minutes a cell, {LARGE_MINUTES:g} on large graphs; shares the cells of `methods`",
     graphs=(*SMALL, *LARGE),
     more_graphs=("geography",),
     methods=tuple(METHODS),

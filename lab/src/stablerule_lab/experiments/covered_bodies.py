@@ -1,4 +1,4 @@
-"""How often the bodies of rules link the facts of each group, with a table and a figure of it."""
+"""The share of each group's facts that rule bodies link, as a table and a figure."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ SHOWN, OF_BEST = 10, 50  # rules
 def covered_bodies(
     model: Reasoner, facts: Triples, groups: Grouping, graph: Graph, *, relation: str
 ) -> list[dict[str, Any]]:
-    """Return the rows of `measure_body_coverage` for rules that matter; none for learners without rules.
+    """Return the rows of `measure_body_coverage` for the main rules; none for learners without rules.
 
-    They are those with the most support among the best by the learner's score: what scores best of all may hold for
-    two facts only.
+    These have the most support among the best by score: the very best may hold for two facts only.
     """
     if not METHODS[model.method].explains:
         return []
@@ -40,7 +39,7 @@ ALL, CONFIDENCE = "all", "confidence"
 
 
 def coverage_table(title: str, rows: list[dict[str, Any]], groups: list[str]) -> Table:
-    """Return a line for each rule, a column for each group."""
+    """Return a table with a line for each rule and a column for each group."""
     by_rule: dict[str, dict[str, float]] = defaultdict(dict)
     for one in rows:
         by_rule[one["rule"]] |= {one["group"]: one["covered"], ALL: one["average"], CONFIDENCE: one["confidence"]}
@@ -52,7 +51,7 @@ def coverage_table(title: str, rows: list[dict[str, Any]], groups: list[str]) ->
 
 
 def coverage_figure(name: str, caption: str, rows: list[dict[str, Any]], groups: list[str]) -> Drawing:
-    """Draw a line for each rule, the best one on top, with a mark for each group and one for all of them."""
+    """Draw a line for each rule, the best on top, with marks for the groups and for all facts."""
     rules = list(dict.fromkeys(one["rule"] for one in rows))[::-1]
     figure, (panel,) = new_figure(width=7.5, height=1.2 + 0.3 * len(rules))
     for i, group in enumerate(groups):
@@ -68,7 +67,7 @@ def coverage_figure(name: str, caption: str, rows: list[dict[str, Any]], groups:
 
 
 def _body(rule: str) -> str:
-    """Name the body alone, and its relations without their folders, which would fill the page.
+    """Return the body of a rule, with shortened relation names.
 
     >>> _body("r(X, Y) <- /film/film/genre(X, A), /tv/genre(Y, A)")
     'genre(X, A), genre(Y, A)'

@@ -1,4 +1,4 @@
-"""Differences of two methods, run by run with the same seed."""
+"""Differences of two methods, paired by seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Change(NamedTuple):
-    """What changes from one method to another, whose mean is whole; the interval of 95% is None with a single seed."""
+    """The change from one method to another; `whole` is the mean of the first. One seed has no interval (95%)."""
 
     seeds: int
     difference: float
@@ -38,7 +38,7 @@ class Change(NamedTuple):
 
 
 def change(own: Mapping[int, float], other: Mapping[int, float]) -> Change | None:
-    """Return what changes from the other method to this one, by the seeds that both have; None if there are none.
+    """Return the change from the other method to this one over their shared seeds; None without any.
 
     >>> change({0: 0.75, 1: 0.9}, {0: 0.5})
     Change(seeds=1, difference=0.25, whole=0.5, interval=None)
@@ -53,7 +53,7 @@ def change(own: Mapping[int, float], other: Mapping[int, float]) -> Change | Non
 
 
 def over_seeds(gains: NDArray[np.float64]) -> dict[str, Any]:
-    """The mean of differences, and its interval of 95% by Student's t where there are several seeds.
+    """Return the mean of differences and, with several seeds, its 95% interval by Student's t.
 
     >>> over_seeds(np.array([0.5]))
     {'difference': 0.5}

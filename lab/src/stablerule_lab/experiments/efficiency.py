@@ -1,6 +1,6 @@
-"""How the time and memory of StableRule grow: with facts, relations and rule length, and with d, T_d, O_d and N.
+"""How StableRule's time and memory grow with facts, relations, rule length, d, T_d, O_d and N.
 
-The paper's section 6.5 gives O((T_d / d * O_d^2 + 2) * N * d^2) for learning. Each sweep changes one thing, and learns
+The paper's section 6.5 gives O((T_d / d * O_d^2 + 2) * N * d^2) for training. Each sweep changes one value and trains
 a fixed number of steps.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stablerule_lab.experiments.experiment import Options
 
 STEPS, FEW = 60, 10
-SHARES = ("facts", "relations")  # of the graph; the other sweeps are of options of the learner
+SHARES = ("facts", "relations")  # sweeps of the graph; the others are options of the learner
 SWEEPS: dict[str, tuple[float, ...]] = {
     "facts": (0.125, 0.25, 0.5, 1.0),
     "relations": (0.125, 0.25, 0.5, 1.0),
@@ -43,7 +43,7 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "batch_size": (1000, 2000, 4000, 8000),
     "walks": (125_000, 250_000, 500_000, 1_000_000),
 }
-GROUPED = {  # what is swept, and is no option at the top
+GROUPED = {  # sweeps of nested options
     "size": "training.size",
     "weight_steps": "decorrelation.weight_steps",
     "moment_order": "decorrelation.moment_order",
@@ -52,7 +52,7 @@ GROUPED = {  # what is swept, and is no option at the top
 OPTIONS: dict[str, Any] = {
     "training.steps": STEPS,
     "training.patience": None,
-    "training.held_out": 0.0,  # no look at held-out samples between steps
+    "training.held_out": 0.0,  # no evaluation between steps
     "training.warm_up": 0,
     "training.size": 256,
     "decorrelation.weight_steps": 10,
@@ -63,13 +63,13 @@ OPTIONS: dict[str, Any] = {
     "rules_per_relation": 10,
 }
 WAYS: dict[str, dict[str, Any]] = {"stablerule": {}, "nodecor": {"decorrelation": None}}
-UNTOUCHED = {"nodecor": ("weight_steps", "moment_order")}  # without weights they change nothing
+UNTOUCHED = {"nodecor": ("weight_steps", "moment_order")}  # sweeps without effect, since there are no weights
 
 
 def claimed(method: str, sweep: str, value: float) -> float | None:
-    """Return the operations of a step by the formula of the paper; None for what it does not know.
+    """Return the operations of a training step by the paper's formula; None for sweeps that it does not cover.
 
-    Without weights its first term is gone.
+    Without weights the first term is 0.
 
     >>> claimed("nodecor", "batch_size", 8000) / claimed("nodecor", "batch_size", 1000)
     8.0
@@ -84,7 +84,7 @@ def claimed(method: str, sweep: str, value: float) -> float | None:
 
 
 def cells(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ...], own: Options) -> list[Cell]:
-    """List all cells: a graph, a way to learn, what is swept, and its value."""
+    """List all cells: graph, method, sweep and value."""
     return [
         {"graph": graph, "method": method, "sweep": sweep, "value": value, "seed": seed}
         for seed in seeds
@@ -97,24 +97,24 @@ def cells(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, .
 
 
 def made_with(cell: Cell) -> dict[str, Any]:
-    """Say what a result depends on beside its cell: the settings of the learner."""
+    """Return what a result depends on besides its cell: the learner's settings."""
     sweep = str(cell["sweep"])
     swept = {} if sweep in SHARES else {GROUPED.get(sweep, sweep): int(cell["value"])}
     return {"settings": join_options(OPTIONS, WAYS[str(cell["method"])], swept)}
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn in a process of its own."""
+    """Run `measure` in a separate process."""
     return run_apart(measure, cell, cache)
 
 
 def measure(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn, and tell the seconds of the learning steps and of all, and the peak of memory."""
+    """Train, and return the seconds of the training steps, the seconds of all, and the peak memory."""
     sweep, value = str(cell["sweep"]), float(cell["value"])
     graph = part_of(load(str(cell["graph"])), sweep, value, int(cell["seed"]))
     options = made_with(cell)["settings"] | {"seed": cell["seed"]}
     warm = StableRule.with_options(options | {"training.steps": 2, "walks": 1000})
-    warm.fit(graph)  # kernels are compiled, and are no part of the time
+    warm.fit(graph)  # compiles the kernels, which are not measured
     few = StableRule.with_options(options | {"training.steps": FEW}).fit(graph)
     began = time.perf_counter()
     model = StableRule.with_options(options).fit(graph)
@@ -123,7 +123,7 @@ def measure(cell: Cell, cache: Path) -> dict[str, Any]:
         "facts": graph.n_facts,
         "relations": int(np.unique(graph.triples.relations).size),
         "bodies": model.learned_.bodies,
-        # What comes before the first step is the same in both.
+        # The work before the first step is the same in both.
         "milliseconds_a_step": 1000 * (seconds_of_training(model) - seconds_of_training(few)) / (STEPS - FEW),
         "seconds": seconds,
         "peak_gb": peak_memory() / 1e9,
@@ -133,12 +133,12 @@ def measure(cell: Cell, cache: Path) -> dict[str, Any]:
 
 
 def seconds_of_training(model: StableRule) -> float:
-    """Say how long the network of a model was trained."""
+    """Return the training seconds of a model's network."""
     return 0.0 if model.learned_.course is None else model.learned_.course.seconds
 
 
 def part_of(dataset: Dataset, sweep: str, share: float, seed: int) -> Graph:
-    """Take a share of the facts, or the facts of a share of the relations; the others are the whole graph."""
+    """Return a share of the facts, or of the relations; other sweeps use the whole graph."""
     random, train = np.random.default_rng(seed), dataset.train
     if sweep == "facts":
         kept = random.permutation(len(train))[: round(share * len(train))]
@@ -153,9 +153,9 @@ MEASURED = {"milliseconds_a_step": "ms a step", "seconds": "seconds in all", "pe
 
 
 def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
-    """Return a row for each sweep: its points, the best of all seeds, and the slope of each measure.
+    """Return a row for each sweep: its points (the fastest of all seeds) and the slope of each measure.
 
-    A slope is the exponent: time grows as value^slope, by least squares on logarithms.
+    The slope is an exponent: time grows as value^slope, by least squares on logarithms.
     """
     by_sweep: dict[tuple[str, ...], dict[float, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for one in results:
@@ -165,7 +165,7 @@ def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any
     for (graph, method, sweep), found in by_sweep.items():
         points = []
         for value, runs in sorted(found.items()):
-            # The machine is noisy, and noise only adds: the best run counts.
+            # Noise only adds time, so the fastest run counts.
             point: dict[str, Any] = {name: min(run[name] for run in runs) for name in MEASURED}
             points.append(point | {"value": value, "x": runs[0].get(sweep, value), "bodies": runs[0]["bodies"]})
         slopes = {name: slope([p["x"] for p in points], [p[name] for p in points]) for name in MEASURED}
@@ -185,7 +185,7 @@ def slope(x: list[float], y: list[float]) -> float | None:
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return a line for each sweep: the measures at its ends, and the exponents."""
+    """Return a line for each sweep: the measures at both ends, and the exponents."""
     headings = ("sweep", "method", "from", "to", "ms a step", "seconds", "peak, GB", "exponent", "claimed")
     made = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
@@ -214,20 +214,20 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _claimed_exponent(row: dict[str, Any]) -> str:
-    """The slope of the paper's formula at the same values."""
+    """Return the slope of the paper's formula at the same values."""
     costs = _by_formula(row)
     exponent = slope([point["value"] for point in row["points"]], costs) if costs else None
     return "" if exponent is None else f"{exponent:.2f}"
 
 
 def _by_formula(row: dict[str, Any]) -> list[float]:
-    """What the paper's formula says at each point; nothing where it says nothing."""
+    """Return the paper's formula at each point, empty where it does not apply."""
     costs = [claimed(row["method"], row["sweep"], point["value"]) for point in row["points"]]
     return [cost for cost in costs if cost is not None]
 
 
 def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
-    """Draw a panel for each sweep: milliseconds a step against the value, logarithmic, with one scale for all."""
+    """Draw a panel for each sweep: milliseconds a step by value, on logarithmic axes with a shared scale."""
     sweeps = [name for name in SWEEPS if any(row["sweep"] == name for row in rows)]
     if not sweeps:
         return []
@@ -245,14 +245,14 @@ def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
         panel.yaxis.set_major_formatter(lambda value, _: short_number(value))
     legend_below(figure, panels[sweeps.index("size") if "size" in sweeps else 0])
     caption = (
-        "Milliseconds of one learning step while one thing grows, logarithmic scales. Grey: how the formula of the "
-        "paper grows, from the first point of each line."
+        "Milliseconds of one training step while one value grows, on logarithmic axes. Grey: the growth of the paper's "
+        "formula, from the first point of each line."
     )
     return [Drawing("growth", caption, figure)]
 
 
 def _draw(panel: Axes, row: dict[str, Any]) -> None:
-    """The measured points, and the formula where it says something."""
+    """Draw the measured points, and the formula where it applies."""
     x, y = zip(*((p["x"], p["milliseconds_a_step"]) for p in row["points"]), strict=True)
     panel.plot(x, y, **series(list(WAYS).index(row["method"])), label=row["method"])
     if costs := _by_formula(row):
@@ -260,7 +260,7 @@ def _draw(panel: Axes, row: dict[str, Any]) -> None:
 
 
 def short_number(value: float) -> str:
-    """Write a number in few characters, for the side of a plot.
+    """Write a number in few characters, for an axis.
 
     >>> short_number(34014), short_number(237), short_number(2.0)
     ('34k', '237', '2')
@@ -271,8 +271,8 @@ def short_number(value: float) -> str:
 EFFICIENCY = Experiment(
     name="efficiency",
     store="efficiency",
-    about="how time and memory of StableRule grow with facts, relations, rule length, d, T_d, O_d and N (section 6.5)",
-    needs="half a minute a cell and six for the longest rules, with a core of its own",
+    about="How do StableRule's time and memory grow (Section 6.5)?",
+    needs="half a minute a cell, six minutes for the longest rules, on a core of its own",
     graphs=("fb15k-237",),
     more_graphs=("umls", "geography"),
     methods=tuple(WAYS),

@@ -1,4 +1,4 @@
-"""What an experiment is: cells to run, and tables of what they say together."""
+"""The spec of an experiment: cells to run, and how results become tables and figures."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from stablerule_lab.pages.results_page import Drawing
     from stablerule_lab.pages.tables import Table
 
-Options: TypeAlias = dict[str, Any]  # an experiment's own, by name
-CACHE, BUILT = "cache", "built"  # folders in that of all results: what can be made again, and what is made from cells
+Options: TypeAlias = dict[str, Any]  # options of one experiment, by name
+CACHE, BUILT = "cache", "built"  # folders beside the results: reusable intermediate files, and files built from cells
 
 
 def grid(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ...], own: Options) -> list[Cell]:
@@ -30,17 +30,17 @@ def grid(graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ..
 
 @dataclass(frozen=True)
 class Experiment:
-    """A spec.
+    """The spec of an experiment.
 
-    store: the name of the file of its cells; experiments that read the same cells share it.
-    graphs, methods: those that are run unless some are asked for; more_graphs, more_methods: what may be asked for,
-    too. options: an experiment's own options with their values; a tuple of numbers is several.
-    cells: from graphs, methods, seeds and options to cells; run: one cell, with a folder for what is not kept;
-    summarise: results to rows for machines; tables, figures: rows to what people look at. All three know the options,
-    and the folder of what is not kept as CACHE. made_with: what a cell depends on beside its name, such as settings: a
-    result that was made with something else is not used. left_out: by graph and method, why a cell is run only if its
-    method is asked for. is_cheap: by graph and method, whether all seeds are run or the first alone, unless seeds are
-    asked for.
+    store: the name of its file of cells, which several experiments may share.
+    graphs, methods: the default; more_graphs, more_methods: run only on request.
+    options: the experiment's own options with their defaults.
+    cells: makes cells from graphs, methods, seeds and options. run: runs a cell, with a folder for intermediate files.
+    summarise: results to rows of data; tables, figures: rows to tables and figures. All three get the options, and the
+        folder of intermediate files as CACHE.
+    made_with: what a result depends on besides its cell, such as settings; results made with something else are stale.
+    left_out: the reason, by (graph, method), why a cell runs only if its method is requested.
+    is_cheap: whether (graph, method) runs with all seeds by default, or with the first one only.
     """
 
     name: str
@@ -63,29 +63,29 @@ class Experiment:
     is_cheap: Callable[[str, str], bool] = lambda graph, method: True
 
     def cell_file(self, results: Path) -> Path:
-        """Say where its finished cells are, in the folder of all results."""
+        """Return the file of finished cells in the folder of all results."""
         return results / f"{self.store}.jsonl"
 
     def cache(self, results: Path) -> Path:
-        """Say where its runs put what can be made again and takes a while."""
+        """Return the folder for intermediate files that take a while to make."""
         return results / CACHE / self.store
 
     @property
     def all_graphs(self) -> tuple[str, ...]:
-        """Those that may be asked for."""
+        """All graphs that can be requested."""
         return (*self.graphs, *self.more_graphs)
 
     @property
     def all_methods(self) -> tuple[str, ...]:
-        """Those that may be asked for."""
+        """All methods that can be requested."""
         return (*self.methods, *self.more_methods)
 
     def asked_cells(
         self, graphs: tuple[str, ...], methods: tuple[str, ...], seeds: tuple[int, ...], own: Options
     ) -> list[Cell]:
-        """List the cells that somebody asks for; where nothing is named, what the spec has.
+        """List the requested cells; an empty argument means the default of the spec.
 
-        Without methods what is left out is not run, without seeds what is dear has the first seed alone.
+        By default, cells of `left_out` are skipped, and slow cells have the first seed only.
         """
         cells = self.cells(graphs or self.graphs, methods or self.methods, seeds or self.seeds, own)
         return [
@@ -96,7 +96,7 @@ class Experiment:
         ]
 
     def own(self, results: list[dict[str, Any]], options: Options) -> list[dict[str, Any]]:
-        """Of results that others may share, those that this one is about, in its order."""
+        """Return the fresh results of this experiment from a shared file, in the order of the spec."""
         graphs, methods = self.all_graphs, self.all_methods
         mine = [
             one

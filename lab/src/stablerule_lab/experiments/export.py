@@ -14,20 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SETTINGS = "settings"  # every method has its own: as columns, most would be empty and some of two types
+SETTINGS = "settings"  # JSON text: methods have different settings, so columns would be mostly empty and of mixed types
 
 
 def flatten_cells(results: Path) -> pl.DataFrame:
     """Return a row for each finished cell in a folder of results.
 
-    The first columns are the experiment (the name of the file) and the keys of the cells. All others have the name of
-    their place in the cell's line, with dots, such as `result.whole.realistic.mrr`. Lists and settings are JSON text.
+    The first columns are the experiment (the file's name) and the keys of the cells. Other columns are named by their
+    path in the cell's JSON, such as `result.whole.realistic.mrr`. Lists and settings are JSON text.
     """
     kept = [(path.stem, one) for path in sorted(results.glob("*.jsonl")) for one in read_cells(path)]
     if not kept:
-        raise InputError(
-            f"{results}: holds no finished cells. Run an experiment first, or say where they are: --results FOLDER."
-        )
+        raise InputError(f"{results}: has no finished cells. Run an experiment first, or set --results FOLDER.")
     cells = [{"experiment": name} | one["cell"] for name, one in kept]
     values = [{k: part for k, part in one.items() if k not in ("format", "cell")} for _, one in kept]
     rows = [cell | dict(_flatten(parts)) for cell, parts in zip(cells, values, strict=True)]
@@ -36,7 +34,7 @@ def flatten_cells(results: Path) -> pl.DataFrame:
 
 
 def _flatten(parts: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each value with its name."""
+    """Yield each value with its column name."""
     for key, value in parts.items():
         if isinstance(value, dict) and key != SETTINGS:
             yield from _flatten(value, f"{before}{key}.")

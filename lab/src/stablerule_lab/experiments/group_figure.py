@@ -1,4 +1,4 @@
-"""Figures by group: where each method stands in each of the five groups."""
+"""A figure of the MRR of each method in each of the five groups."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def group_figure(rows: list[dict[str, Any]], align: str) -> list[Drawing]:
         panel.set_yticks(range(len(found)), [row["method"] for row in some])
         panel.grid(axis="y", linewidth=0.3)
     legend_below(figure, panels[0], 6)
-    caption = (
-        "MRR on test in each of five groups by paths, from the facts with the fewest paths to those with the most."
-    )
+    caption = "Test MRR in five groups by paths, from the facts with the fewest paths to those with the most."
     if align != "density":
-        caption = "MRR on test in each of five groups by paths, numbered arbitrarily."
+        caption = "Test MRR in five groups by paths, numbered arbitrarily."
     return [Drawing("groups", caption, figure)]

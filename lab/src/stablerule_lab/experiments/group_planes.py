@@ -1,4 +1,4 @@
-"""Groups by paths in the plane, for one relation of each graph, the paper's figure 3; and what bodies link them."""
+"""Groups by paths in the plane for one relation of each graph, the paper's Figure 3, and the bodies that link them."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
     from stablerule_lab.experiments.cells import Cell
 
-MOST_POINTS = 600  # a figure with more is a blot
+MOST_POINTS = 600  # more would overlap
 
 
 def made_with(cell: Cell) -> dict[str, Any]:
-    """Say what a result depends on beside its cell: the settings of the learner of bodies."""
+    """Return what a result depends on besides its cell: the settings of the rule learner."""
     return {"settings": {"constants": False, "aggregation": "max_plus"}}
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Work in a process of its own."""
+    """Run `look` in a separate process."""
     return run_apart(look, cell, cache)
 
 
 def look(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Take the relation with the most test facts, group them, and lay their path signatures in the plane.
+    """Group the test facts of the most frequent relation, and project their path signatures to the plane.
 
-    separation: of the variance in the plane, the share that lies between the groups.
-    linked: in each group, the share of facts whose ends any closed path links, of length 3 at most.
-    coverage_of_bodies: how often the bodies of the best rules by counts link the facts of each group.
+    separation: the share of the variance in the plane that is between groups.
+    linked: the share of each group's facts with a closed path of at most three steps.
+    coverage_of_bodies: the share of each group's facts that the bodies of the best counted rules link.
     """
     dataset, seed = load(str(cell["graph"])), int(cell["seed"])
     facts = dataset.test.distinct()
@@ -70,7 +70,7 @@ def look(cell: Cell, cache: Path) -> dict[str, Any]:
 
 
 def in_plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n, s) -> (n, 2): the two directions in which the points differ most."""
+    """Project points (n, s) to their first two principal components (n, 2)."""
     centred = points - points.mean(0)
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     flat = centred @ directions[:2].T
@@ -78,7 +78,7 @@ def in_plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def separation(points: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Share of the variance between groups.
+    """Return the share of the variance that is between groups.
 
     >>> apart = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
     >>> separation(apart, np.array([0, 0, 1, 1])), separation(apart, np.array([0, 1, 0, 1]))
@@ -96,11 +96,11 @@ def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return which relation is shown, how far its groups are apart, and how often bodies link their facts."""
+    """Return the relation and separation of each graph, then the coverage of bodies."""
     if not rows:
         return []
     lines = tuple(_line(row) for row in rows)
-    about = ("graph", "relation with the most test facts", "facts", "variance between groups, in the plane")
+    about = ("graph", "relation with the most test facts", "facts", "variance between groups")
     headings = (*about, *(f"linked, {group}" for group in rows[0]["groups"]))
     coverage = [
         coverage_table(_titled(row), row["coverage_of_bodies"], row["groups"])
@@ -120,7 +120,7 @@ def _titled(row: dict[str, Any]) -> str:
 
 
 def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
-    """Draw a panel for each graph, a mark for each fact; and for each graph how often bodies link facts."""
+    """Draw the facts of each graph in a panel, then a figure of the coverage of bodies for each graph."""
     if not rows:
         return []
     figure, panels = new_grid(len(rows), 3, width=3.2, height=2.8)
@@ -132,7 +132,7 @@ def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
         panel.set(title=f"{row['graph']}: {row['relation'].strip('/').rpartition('/')[2]}", xticks=[], yticks=[])
     legend_below(figure, panels[0], 5)
     caption = (
-        "Test facts of one relation by the paths between their ends, in the two directions in which they differ most."
+        "Test facts of one relation by the paths between head and tail, on the two axes in which they differ most."
     )
     coverage = [
         coverage_figure(f"coverage-{row['graph']}", f"{_titled(row)}.", row["coverage_of_bodies"], row["groups"])
@@ -145,7 +145,7 @@ def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
 GROUPS_IN_THE_PLANE = Experiment(
     name="planes",
     store="planes",
-    about="groups by paths in the plane, for one relation of each graph, and what bodies link them (figure 3)",
+    about="How different are the groups, and which bodies link their facts (Figure 3)?",
     needs="seconds a cell, a minute on large graphs",
     graphs=(*SMALL, *LARGE),
     more_graphs=("geography",),

@@ -1,4 +1,4 @@
-"""What cells that were judged by groups of paths say together: mean, deviation and worst group, beside the paper's."""
+"""Tables of cells evaluated by groups of paths: mean, deviation and worst group, beside the paper's figures."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ HEADINGS = (
     "printed Hits@10",
     "± over seeds",
 )
-# Several rows of ours stand beside the same one of the paper.
+# Several of our rows have the same row of the paper.
 PAPER_NAMES = {"stablerule count": "stablerule", "ncrl faithful": "ncrl"}
 
 
 def summarise_groups(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
     """Return a row for each graph and method.
 
-    For each alignment of the clusters and each way to break ties: mean and worst over the groups, where the figures of
-    a group are averaged over seeds; deviation: over the groups, for each seed, then averaged, so that it can be held
-    against by_chance, the deviation of groups of the same sizes dealt out at random; groups: each one's figure;
-    by_seed: the mean over groups of each seed; over_seeds: its deviation. tails: MRR of all questions for tails alone,
-    which some published code asks. cut: whether any run was ended by its minutes.
+    For each alignment of the clusters and each tie policy:
+    mean, worst: over groups, after averaging each group over seeds. deviation: over groups for each seed, averaged over
+        seeds. by_chance: the deviation of random groups of the same sizes. groups: the figure of each group.
+    by_seed: the mean over groups of each seed. over_seeds: its deviation.
+    tails: the MRR of queries for tails. cut: whether the time budget ended any run.
     """
     rows = []
     for (graph, method), runs in grouped(results, "graph", "method").items():
@@ -63,18 +63,18 @@ def summarise_groups(results: list[dict[str, Any]], own: Options) -> list[dict[s
 
 
 def mrr_of_tails(runs: list[dict[str, Any]]) -> float | None:
-    """The mean over runs; None if one of them did not tell the two directions apart."""
+    """Return the mean over runs, or None if one of them did not separate the directions."""
     told = [run["directions"]["tail"]["mrr"] for run in runs if "directions" in run]
     return float(np.mean(told)) if len(told) == len(runs) else None
 
 
 def by_seed(row: dict[str, Any], align: str) -> dict[int, float]:
-    """Return the mean MRR over groups, ties broken evenly, that each seed of a row has."""
+    """Return the mean MRR over groups of each seed, with realistic ties."""
     return dict(zip(row["seeds"], row[align]["realistic"]["mrr"]["by_seed"], strict=True))
 
 
 def _over_groups(found: list[dict[str, Any]], form: str) -> dict[str, Any]:
-    """found: of each seed."""
+    """Summarise the groups of all seeds."""
     names = list(found[0]["groups"])
     told: dict[str, Any] = {"by_chance": float(np.mean([one["by_chance"][form] for one in found]))}
     for metric in METRICS:
@@ -99,7 +99,7 @@ def mrr_by_graph(
     printed: Mapping[str, Mapping[str, Printed]],
     methods: tuple[str, ...],
 ) -> list[Table]:
-    """Return one table with the mean MRR over groups of each method on each graph, beside the paper's."""
+    """Return one table: the mean MRR over groups of each method and graph, beside the paper's."""
     cells = {}
     for row in rows:
         cited = printed.get(cited_graph(row["graph"]), {}).get(PAPER_NAMES.get(row["method"], row["method"]))
@@ -116,7 +116,7 @@ def group_tables(
 ) -> list[Table]:
     """Return a table for each graph, the best mean first.
 
-    printed: what stands in the paper, by graph and method; names: of our methods in the paper, where they differ.
+    printed: the paper's figures, by graph and method; names: the paper's names of our methods, where they differ.
     """
     made = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
@@ -130,7 +130,7 @@ def group_tables(
 
 
 def _title(graph: str, queries: Mapping[str, int]) -> str:
-    """Name the graph, and say how large its groups are."""
+    """Return the graph's name with the size of its groups."""
     fewest, most = min(queries.values()), max(queries.values())
     size = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
     return f"{graph}, {len(queries)} groups of {size} queries"

@@ -1,4 +1,4 @@
-"""Methods on graphs whose entities they have never seen: the splits of GraIL, and partitions of our own."""
+"""Methods on graphs with unseen entities, the paper's Table 5: GraIL's splits, and our own partitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GRAIL = tuple(f"{family}_v{version}" for family in ("wn18rr", "fb237") for versi
 PARTED = ("wn18rr-inductive", "fb15k-237-inductive", "yago3-10-quarter-inductive")
 ENDING = "-inductive"
 MINUTES, PARTED_MINUTES = 15.0, 30.0
-DEAR_MINUTES, DEAR_PARTED_MINUTES = 5.0, 10.0  # there are many versions; on the first ones this is all they need
+DEAR_MINUTES, DEAR_PARTED_MINUTES = 5.0, 10.0  # there are many splits; this is enough for the first ones
 METHODS_FOR_NEW = tuple(name for name, variant in METHODS.items() if LEARNERS[variant.learner].inductive)
 NO_EPOCH = "10 minutes are less than an epoch on fb15k-237-inductive, and this graph has seven times its entities"
 LEFT_OUT = {(graph, FAITHFUL): SAME_LEARNER for graph in (*GRAIL, *PARTED)}
@@ -36,7 +36,7 @@ LEFT_OUT |= {("yago3-10-quarter-inductive", name): NO_EPOCH for name in ("nbfnet
 
 
 def pair(name: str) -> tuple[Dataset, Dataset]:
-    """Return what to learn from, and what to ask: another graph, whose train is the context of its test.
+    """Return the dataset to train on, and the one to test on, which has other entities.
 
     >>> learned_from, asked = pair("geography-inductive")
     >>> set(learned_from.vocabulary.entities) & set(asked.vocabulary.entities)
@@ -49,24 +49,24 @@ def pair(name: str) -> tuple[Dataset, Dataset]:
 
 
 def made_with(cell: Cell) -> dict[str, Any]:
-    """Say what a result depends on beside its cell: the learner and its settings."""
+    """Return what a result depends on besides its cell: the learner and its settings."""
     variant = METHODS[str(cell["method"])]
     return {"learner": variant.learner, "settings": variant.settings(whole(str(cell["graph"])))}
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn and judge in a process of its own."""
+    """Run `judge` in a separate process."""
     return run_apart(judge, cell, cache)
 
 
 def judge(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn on one graph with the settings for the graph that it is a part of, and judge on the other."""
+    """Train on one graph with the settings of the whole graph, and evaluate on the other."""
     name, variant = str(cell["graph"]), METHODS[str(cell["method"])]
     return learn_and_judge(cell, variant, whole(name), minutes_for(variant.learner, name), *pair(name), cache)
 
 
 def is_cheap(graph: str, method: str) -> bool:
-    """Tell whether a method takes a minute or two: as on the graph that this one is a part of.
+    """Tell whether a method takes a minute or two on the whole graph.
 
     >>> is_cheap("wn18rr_v1", "ncrl"), is_cheap("fb237_v1", "ncrl")
     (True, False)
@@ -75,7 +75,7 @@ def is_cheap(graph: str, method: str) -> bool:
 
 
 def minutes_for(learner: str, graph: str) -> float:
-    """Return the budget of a learner on one of the graphs.
+    """Return the time budget of a learner on a graph.
 
     >>> minutes_for("ncrl", "fb237_v1"), minutes_for("nbfnet", "fb237_v1"), minutes_for("nbfnet", "wn18rr-inductive")
     (15.0, 5.0, 10.0)
@@ -86,7 +86,7 @@ def minutes_for(learner: str, graph: str) -> float:
 
 
 def whole(name: str) -> str:
-    """Name the graph that a graph is a part of.
+    """Return the whole graph of a split or partition.
 
     >>> [whole(name) for name in ("fb237_v1", "wn18rr_v4", "fb15k-237-inductive")]
     ['fb15k-237', 'wn18rr', 'fb15k-237']
@@ -94,7 +94,7 @@ def whole(name: str) -> str:
     return name.removesuffix(ENDING).partition("_v")[0].replace("fb237", "fb15k-237")
 
 
-# The paper's own partition is not public: its figures stand beside those of ours.
+# The paper's partitions are not public: its figures are shown beside ours.
 PRINTED = {f"{graph}{ENDING}": rows for graph, rows in INDUCTIVE.items()}
 
 
@@ -115,8 +115,8 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
 ON_NEW_ENTITIES = Experiment(
     name="inductive",
     store="inductive",
-    about="methods that can answer about entities that they have never seen, in five groups by paths (table 5)",
-    needs=f"up to {MINUTES:g} minutes a cell, {PARTED_MINUTES:g} on the partitions, a third of that for dear methods",
+    about="How accurate are methods on unseen entities, in five groups (Table 5)?",
+    needs=f"up to {MINUTES:g} minutes a cell, {PARTED_MINUTES:g} on partitions, a third of that for slow methods",
     graphs=(*GRAIL, *PARTED),
     more_graphs=(f"geography{ENDING}",),
     methods=METHODS_FOR_NEW,

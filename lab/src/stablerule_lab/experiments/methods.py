@@ -1,6 +1,6 @@
-"""Every method on every graph, learned once without a shift; judged on test as it is, and by groups of paths.
+"""Every method on every graph, trained once and evaluated on all test facts and by groups of paths.
 
-The graph is not shifted and only the test facts are grouped, as in the paper, so one model serves several tables.
+As in the paper, only the test facts are grouped and the graph is not shifted, so one model serves several tables.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ STORE = "methods"
 SMALL = ("kinship", "umls", "family")
 LARGE = ("wn18rr", "fb15k-237", "yago3-10-quarter")
 MINUTES, LARGE_MINUTES = 15.0, 60.0
-# Those that send messages along all edges for every query take longer than that on a graph of this size.
+# Graph networks that visit all edges for every query need longer on a graph of this size.
 OTHER_MINUTES = {("nbfnet", "family"): 60.0, ("astarnet", "family"): 60.0}
-# Of the quarter of a graph there is nothing in print to hold them against.
+# There are no printed figures for the quarter of a graph.
 OTHER_MINUTES |= {(name, "yago3-10-quarter"): 20.0 for name in ("transe", "distmult", "complex", "rotate", "rnnlogic")}
-# On the large ones they, and those that spread along all relations in every step, are far from done in any budget.
+# These are far from done on large graphs in any of our time budgets.
 DEAR = ("nbfnet", "astarnet", "neural-lp", "drum", "compgcn")
 DEAR_MINUTES = {"wn18rr": 30.0, "fb15k-237": 20.0, "yago3-10-quarter": 20.0}
 
 FAITHFUL = "ncrl faithful"  # NCRL as published
-# As the paper adds rules up: the score of a rule times its paths, chains only.
+# Add up scores times paths, without constants, as the paper does.
 COUNT = {"aggregation": "count", "by": "score", "constants": False}
 
-# In the order of the tables, where nothing else orders them.
+# In the order of the compact tables.
 LEARNERS = (
     *("stablerule", "tabular", "ncrl", "rlogic", "rnnlogic", "neural-lp", "drum"),
     *("transe", "distmult", "complex", "rotate", "compgcn", "nbfnet", "astarnet", "popularity"),
 )
 METHODS: dict[str, Variant] = {name: Variant(name) for name in LEARNERS} | {
     "stablerule count": Variant("stablerule", COUNT),
-    # With the rate of its publication all of its steps are needed: 3,000 of almost a second.
+    # The learning rate of its publication needs all 3,000 steps of almost a second.
     FAITHFUL: Variant("ncrl", {"variant": "faithful", "training.size": 512}, minutes=120.0),
 }
-# What can be taken away from StableRule: the paper's three, and more.
+# Parts removed from StableRule: the paper's three, and more.
 TAKEN_AWAY: dict[str, dict[str, Any]] = {
     "nodecor": {"decorrelation": None},
     "firstmoment": {"decorrelation.moment_order": 1},
@@ -57,8 +57,8 @@ TAKEN_AWAY: dict[str, dict[str, Any]] = {
     "rff": {"decorrelation.features": "rff"},
     "random weights": {"decorrelation.random": True},
 }
-# Near the print: the network alone scores, bodies begin at length 2, and rules are added up. Here a scorer must show.
-# Learning and its weights are ours all the same.
+# Our simplest variant: the network alone scores, bodies have 2 or 3 steps, and scores times paths are added up.
+# Training and weights are ours.
 BARE = COUNT | {"training.smoothing": None, "mining.min_length": 2, "rules_per_relation": 200}
 ABLATED: dict[str, Variant] = {
     **{name: Variant("stablerule", options) for name, options in TAKEN_AWAY.items()},
@@ -70,8 +70,8 @@ ABLATED: dict[str, Variant] = {
     "bare no identity": Variant("stablerule", BARE, by_walks="ordered"),
     "bare by walks": Variant("stablerule", BARE, by_walks="tied"),
 }
-# The paper's settings: its sizes, rates and steps, its weights, walks, and nothing of ours among tied answers. It has
-# no budget for measuring rules; this one is that of the first cells, so that all cells have the same.
+# The paper's settings: its sizes, rates, steps, weights and walks, and no order of ours among tied answers. The budget
+# for measuring rules is ours, the same in all cells.
 BUDGET: dict[str, Any] = {"mining.measure_budget": 1e9}
 RECIPE = Variant("stablerule", BUDGET, by_walks="tied", as_printed=True, minutes=120.0)
 RECIPES = {
@@ -81,7 +81,7 @@ RECIPES = {
 }
 ABLATED |= RECIPES
 
-# Why some cells are not run unless their methods are asked for.
+# Reasons why some cells run only if their methods are requested.
 SAME_LEARNER = "ncrl has been run; as published it takes 15 minutes on the smallest graph"
 NO_EPOCH = "20 minutes are less than an epoch on fb15k-237, and this graph is no smaller"
 LEFT_OUT: dict[tuple[str, str], str] = {("yago3-10-quarter", name): NO_EPOCH for name in ("nbfnet", "astarnet")}
@@ -93,7 +93,7 @@ LEFT_OUT |= {
 }
 LEFT_OUT["kinship", "full recipe random weights"] = "42 minutes; learned weights gain nothing there to explain"
 
-# Cells of a minute or two of one core are run with all seeds, others with one: on which graphs, by learner.
+# By learner, the graphs where a cell takes a minute or two on one core, and runs with all seeds.
 QUICK_GRAPHS = (*SMALL, "wn18rr", "geography")
 QUICK: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("stablerule", "tabular", "ncrl", "rlogic", "popularity"), QUICK_GRAPHS),
@@ -104,7 +104,7 @@ QUICK: dict[str, tuple[str, ...]] = {
 
 
 def is_cheap(graph: str, method: str) -> bool:
-    """Tell whether a method takes a minute or two on a graph. What has a budget of its own takes long everywhere.
+    """Tell whether a method takes a minute or two on a graph; methods with their own time budget never do.
 
     >>> is_cheap("umls", "complex"), is_cheap("wn18rr", "complex"), is_cheap("umls", "full recipe")
     (True, False, False)
@@ -114,7 +114,7 @@ def is_cheap(graph: str, method: str) -> bool:
 
 
 def minutes_for(method: str, graph: str) -> float:
-    """Return the budget of a method on a graph.
+    """Return the time budget of a method on a graph.
 
     >>> minutes_for("rotate", "umls"), minutes_for("nbfnet", "family"), minutes_for("drum", "wn18rr")
     (15.0, 60.0, 30.0)
@@ -124,7 +124,7 @@ def minutes_for(method: str, graph: str) -> float:
 
 
 def made_with(cell: Cell) -> dict[str, Any]:
-    """Say what a result depends on beside its cell: the learner, its settings and its budget."""
+    """Return what a result depends on besides its cell: the learner, its settings and its time budget."""
     variant, graph = (METHODS | ABLATED)[str(cell["method"])], str(cell["graph"])
     return {
         "learner": variant.learner,
@@ -134,12 +134,12 @@ def made_with(cell: Cell) -> dict[str, Any]:
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn and judge in a process of its own."""
+    """Run `judge` in a separate process."""
     return run_apart(judge, cell, cache)
 
 
 def judge(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn with the settings for this graph, within the budget, and judge on test."""
+    """Train with the settings for this graph, within the time budget, and evaluate on the test facts."""
     graph, variant = str(cell["graph"]), (METHODS | ABLATED)[str(cell["method"])]
     dataset = load(graph)
     return learn_and_judge(cell, variant, graph, made_with(cell)["minutes"], dataset, dataset, cache)
@@ -171,9 +171,9 @@ def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return the seconds of training, then a table for each graph, the best method first.
+    """Return the training seconds, then a table for each graph, the best method first.
 
-    Each method with its first seed; `completion` has all seeds.
+    Methods have their first seed here; `completion` has all.
     """
     made = seconds_by_graph(rows)
     for graph in dict.fromkeys(row["graph"] for row in rows):
@@ -186,7 +186,7 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
 
 
 def seconds_by_graph(rows: list[dict[str, Any]]) -> list[Table]:
-    """Return one table: the seconds that each method trains on each graph, marked if the time budget ended it."""
+    """Return one table: the training seconds of each method and graph, marked if the time budget ended it."""
     cells = {}
     for row in sorted(rows, key=lambda row: -row["seed"]):
         cells[row["method"], row["graph"]] = f"{row['seconds']['learn']:,.0f}{'*' * (row['ended_by'] == 'minutes')}"
@@ -216,19 +216,19 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _cited(graph: str, method: str) -> str:
-    """What the paper prints for it, if it does."""
+    """Return the printed MRR, if there is one."""
     printed = COMPLETION.get(cited_graph(graph), {}).get(PAPER_NAMES.get(method, method))
     return f"{printed.mrr / 100:.3f}" if printed else ""
 
 
 def _cited_seconds(graph: str, method: str) -> str:
-    """What the paper prints for learners of rules on one graph, on a server with GPUs."""
+    """Return the printed seconds of a rule learner, on a server with GPUs."""
     seconds = SECONDS_ON_FB15K_237.get(method) if graph == "fb15k-237" else None
     return "" if seconds is None else f"{seconds:,}"
 
 
 def _ended(row: dict[str, Any]) -> str:
-    """Write how training ended, with the epoch if the time budget ended it."""
+    """Write what ended training, with the epoch if it was the time budget."""
     if row["ended_by"] == "minutes":
         return f"{row['minutes']:g} minutes" + (f", epoch {row['epochs']}" if row["epochs"] else "")
     return ENDED_BY[row["ended_by"]]
@@ -237,7 +237,7 @@ def _ended(row: dict[str, Any]) -> str:
 METHODS_COMPARED = Experiment(
     name="methods",
     store=STORE,
-    about="every method with its settings, on graphs as they are: accuracy, seconds, memory",
+    about="How accurate, fast and large is each method?",
     needs=f"up to {MINUTES:g} minutes a cell, {LARGE_MINUTES:g} on large graphs",
     graphs=SMALL,
     more_graphs=(*LARGE, "geography"),

@@ -1,4 +1,4 @@
-"""One relation under a natural shift, the paper's figure 4: who wrote a paper, by the country of the author."""
+"""One relation under a natural shift, the paper's Figure 4: who wrote a paper, by the author's country."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from stablerule_lab.experiments.cells import Cell
 
 GRAPH = "acl-biblio"
-OWN, FOLDER_OF_OWN = "aminer", "STABLERULE_AMINER"  # a folder that `stablerule data aminer --country-facts` wrote
+OWN, FOLDER_OF_OWN = "aminer", "STABLERULE_AMINER"  # a folder from `stablerule data aminer --country-facts`
 MINUTES = 15.0
 NOT_TRIED = "not tried on a graph of this size"
 LEFT_OUT = {(OWN, name): NOT_TRIED for name in DEAR}
@@ -42,7 +42,7 @@ QUICK = ("stablerule", "tabular", "ncrl", "rlogic", "rnnlogic", "popularity")  #
 
 
 def is_cheap(graph: str, method: str) -> bool:
-    """Tell whether a method takes a minute or two. How large a user's own bibliography is nobody knows.
+    """Tell whether a method takes a minute or two; a user's own bibliography may have any size.
 
     >>> is_cheap("acl-biblio", "stablerule count"), is_cheap("acl-biblio", "complex"), is_cheap("aminer", "tabular")
     (True, False, False)
@@ -51,18 +51,18 @@ def is_cheap(graph: str, method: str) -> bool:
 
 
 def made_with(cell: Cell) -> dict[str, Any]:
-    """Say what a result depends on beside its cell: the learner, its settings and its budget."""
+    """Return what a result depends on besides its cell: the learner, its settings and its time budget."""
     variant = METHODS[str(cell["method"])]
     return {"learner": variant.learner, "settings": variant.settings(str(cell["graph"])), "minutes": MINUTES}
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn and judge in a process of its own."""
+    """Run `judge` in a separate process."""
     return run_apart(judge, cell, cache)
 
 
 def judge(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn from the bibliography without countries, and ask who wrote each paper."""
+    """Train on the bibliography without countries, and rank the authors of each paper."""
     read, variant = read_bibliography(everything_of(str(cell["graph"]))), METHODS[str(cell["method"])]
     graph = str(cell["graph"])
     began = time.perf_counter()
@@ -87,14 +87,14 @@ def everything_of(name: str) -> Dataset:
     folder = os.environ.get(FOLDER_OF_OWN)
     if not folder:
         raise InputError(
-            f"Say where your bibliography is, with {FOLDER_OF_OWN}: a folder that `stablerule data aminer DUMP -o "
-            "FOLDER --country-facts` wrote."
+            f"Set {FOLDER_OF_OWN} to the folder of your bibliography, made with `stablerule data aminer DUMP -o FOLDER "
+            "--country-facts`."
         )
     return replace(read_dataset(folder), name=OWN)
 
 
 def ask_for_authors(model: Reasoner, read: Bibliography) -> dict[str, Any]:
-    """Rank the author of each paper of test, (paper, ~wrote, ?), and tell the figures by country."""
+    """Rank the author of each test paper, (paper, ~wrote, ?), and return the figures by country."""
     dataset = read.dataset
     known = Graph.build(dataset.everything, dataset.vocabulary, f"{dataset.name}, all splits")
     ranks = model.rank(turned(dataset), graph=dataset.graph, known=known)
@@ -109,17 +109,17 @@ def ask_for_authors(model: Reasoner, read: Bibliography) -> dict[str, Any]:
 
 
 def turned(dataset: Dataset) -> Triples:
-    """The test facts from paper to author, (paper, ~wrote, author)."""
+    """Return the test facts from paper to author, (paper, ~wrote, author)."""
     facts, words = dataset.test, dataset.vocabulary
     relation = words.relation_id(INVERSE + WROTE)
     return Triples(read_only(np.stack([facts.tails, np.full_like(facts.heads, relation), facts.heads], axis=1)))
 
 
 def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
-    """Return a row for each method: MRR by country, and its mean, deviation and worst over countries.
+    """Return a row for each method: the MRR by country, and its mean, deviation and worst.
 
-    Figures of countries are means over seeds. The deviation is that of each seed, averaged; over_seeds is the deviation
-    of the mean over countries from seed to seed. Bodies and how learning ended are those of the first seed.
+    Figures are means over seeds. over_seeds: the deviation of the mean over countries from seed to seed. The coverage
+    of bodies and the end of training are those of the first seed.
     """
     rows = []
     for (graph, method), ran in grouped(results, "graph", "method").items():
@@ -143,7 +143,7 @@ def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any
 
 
 def country_name(entity: str) -> str:
-    """Return the name of a country, for people.
+    """Return the readable name of a country.
 
     >>> country_name("country/united_states")
     'United States'
@@ -152,7 +152,7 @@ def country_name(entity: str) -> str:
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return results by country, and for each learner of rules how often its best bodies link authors to papers."""
+    """Return results by country, and for each rule learner the coverage of its best bodies."""
     made = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
         some = sorted((row for row in rows if row["graph"] == graph), key=lambda row: (-row["mean"], row["method"]))
@@ -181,7 +181,7 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
-    """Draw how often bodies link authors to papers, by country, and the results by country."""
+    """Draw the coverage of bodies and the results, by country."""
     drawn = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
         here = sorted((row for row in rows if row["graph"] == graph), key=lambda row: row["mean"])
@@ -189,7 +189,7 @@ def figures(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
         if with_rules:
             best = with_rules[-1]
             caption = (
-                f"How often the bodies of the best rules of {best['method']} link the authors of a country to their "
+                f"The share of a country's authors that the bodies of the best rules of {best['method']} link to their "
                 "papers."
             )
             rules, countries = best["coverage_of_bodies"], list(best["countries"])
@@ -214,8 +214,8 @@ def _drawn_results(rows: list[dict[str, Any]]) -> Drawing:
 NATURAL_SHIFT = Experiment(
     name="natural",
     store="natural",
-    about="who wrote a paper, by the country of the author, with the coverage of bodies (figure 4)",
-    needs=f"up to {MINUTES:g} minutes a cell and 6 GB; {OWN}: a folder of yours, which {FOLDER_OF_OWN} names",
+    about="Who wrote a paper, by the author's country (Figure 4)?",
+    needs=f"up to {MINUTES:g} minutes a cell and 6 GB; for {OWN}, your folder in {FOLDER_OF_OWN}",
     graphs=(GRAPH,),
     more_graphs=(OWN,),
     methods=tuple(METHODS),

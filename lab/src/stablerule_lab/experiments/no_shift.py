@@ -1,4 +1,4 @@
-"""The spec of completion without a shift, the paper's table 4: the learners of rules of `methods` on all of test."""
+"""Completion without a shift, the paper's Table 4: the rule learners of `methods` on all test facts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RULES = tuple(name for name, variant in METHODS.items() if LEARNERS[variant.lear
 
 
 def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
-    """Return a row for each graph and method: figures over all test facts, means over seeds."""
+    """Return a row for each graph and method: figures over all test facts, averaged over seeds."""
     rows = []
     for (graph, method), ran in grouped(results, "graph", "method").items():
         runs = [one["result"] for one in ran]
@@ -58,7 +58,7 @@ def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return the MRR of each method on each graph, then a table for each graph, the best method first."""
+    """Return the MRR of all methods on all graphs, then a table for each graph, the best method first."""
     cells = {(r["method"], r["graph"]): mrr_cell(r["realistic"]["mrr"], r["seeds"], _printed(r)) for r in rows}
     made = table_by_graph("MRR by graph", cells, RULES)
     for graph in dict.fromkeys(row["graph"] for row in rows):
@@ -88,8 +88,8 @@ def _printed(row: dict[str, Any]) -> Printed | None:
 WITHOUT_SHIFT = Experiment(
     name="no-shift",
     store=STORE,
-    about="learners of rules on all test facts together (table 4)",
-    needs=f"up to {LARGE_MINUTES:g} minutes a cell; the cells of `methods`",
+    about="How accurate are rule learners on all test facts (Table 4)?",
+    needs=f"up to {LARGE_MINUTES:g} minutes a cell; shares the cells of `methods`",
     graphs=("fb15k-237", "yago3-10-quarter"),
     more_graphs=(*SMALL, *(name for name in LARGE if name == "wn18rr")),
     methods=RULES,

@@ -1,4 +1,4 @@
-"""Groups by paths, of test alone or shared by all splits, kept on disk because they take a while."""
+"""Groups by paths, of the test facts or of all splits, cached on disk because they take a while."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ALIGNMENTS: tuple[Align, ...] = ("density", "arbitrary")
 
 
 def groups_of_test(dataset: Dataset, folder: Path, *, seed: int = 0) -> dict[str, list[str]]:
-    """Name the group of each test fact, for both ways to number clusters: the synthetic shift of the paper."""
+    """Return the group name of each test fact, for both ways to number clusters: the paper's synthetic shift."""
 
     def make() -> dict[str, NDArray[Any]]:
-        facts = dataset.test.distinct()  # what is asked about, as the evaluator has it
+        facts = dataset.test.distinct()  # the evaluator asks each fact once
         made = {how: by_paths(facts, dataset.graph, align=how, seed=seed, measure=False) for how in ALIGNMENTS}
         return {how: np.array(grouping.names)[grouping.labels] for how, grouping in made.items()}
 
@@ -35,9 +35,9 @@ def groups_of_test(dataset: Dataset, folder: Path, *, seed: int = 0) -> dict[str
 
 
 def shared_groups(dataset: Dataset, folder: Path, *, groups: int = 5, seed: int = 0) -> dict[str, NDArray[np.int64]]:
-    """Cluster the facts of all splits together, by the paths that train has between their ends.
+    """Cluster the facts of all splits together, by their paths in the training graph.
 
-    Then a group of test facts looks like the same group of training facts, which groups of test alone would not.
+    So a group of test facts is comparable to the same group of training facts.
     """
 
     def make() -> dict[str, NDArray[Any]]:
@@ -50,7 +50,7 @@ def shared_groups(dataset: Dataset, folder: Path, *, groups: int = 5, seed: int 
 
 
 def _kept(path: Path, make: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """Read arrays from a file, or make and write them; two processes at once write the same."""
+    """Read arrays from a file, or make and write them; two processes at once write the same arrays."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}.part.npz")

@@ -1,7 +1,7 @@
-"""What the paper prints, for comparison: its tables 3, 4, 5 and 7 in percent, and the seconds of its section 6.5.
+"""The paper's printed figures: its Tables 3, 4, 5 and 7 in percent, and the seconds of its section 6.5.
 
-S. Liu and others, "Rule Learning for Knowledge Graph Reasoning under Agnostic Distribution Shift". How ties were broken
-is not said there. The figures are cited, and nothing is tuned to them.
+S. Liu and others, "Rule Learning for Knowledge Graph Reasoning under Agnostic Distribution Shift". It does not state
+its tie policy. Nothing here is tuned to these figures.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Printed(NamedTuple):
-    """MRR, Hits@1 and Hits@10 in percent, and their deviations over five groups where there are groups."""
+    """MRR, Hits@1 and Hits@10 in percent, with their deviations over groups, if there are groups."""
 
     mrr: float
     hits1: float
@@ -18,11 +18,11 @@ class Printed(NamedTuple):
     deviation: tuple[float, float, float] | None = None
 
 
-PART = "-quarter"  # in the names of our graphs that are a part of the paper's
+PART = "-quarter"  # ends the name of a graph that is a quarter of the paper's
 
 
 def cited_graph(graph: str) -> str:
-    """Name the paper's graph that one of ours is, or is a part of.
+    """Return the paper's graph of one of ours.
 
     >>> cited_graph("yago3-10-quarter"), cited_graph("umls")
     ('yago3-10', 'umls')
@@ -31,7 +31,7 @@ def cited_graph(graph: str) -> str:
 
 
 def whose_print(graph: str) -> str:
-    """Say, for the title of a table, that what is printed is about more than this graph.
+    """Return a note for a table's title if the printed figures are about a larger graph.
 
     >>> whose_print("yago3-10-quarter"), whose_print("umls")
     ('; printed: for the whole of yago3-10', '')
@@ -39,7 +39,7 @@ def whose_print(graph: str) -> str:
     return f"; printed: for the whole of {cited_graph(graph)}" if cited_graph(graph) != graph else ""
 
 
-COMPLETION: dict[str, dict[str, Printed]] = {  # by graph and method: mean over five groups by paths
+COMPLETION: dict[str, dict[str, Printed]] = {  # by graph and method: mean over five groups
     "family": {
         "transe": Printed(78.05, 61.38, 97.39, deviation=(2.29, 3.48, 1.52)),
         "distmult": Printed(66.62, 50.99, 96.46, deviation=(3.66, 4.47, 0.97)),

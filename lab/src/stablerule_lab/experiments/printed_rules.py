@@ -1,4 +1,4 @@
-"""The rules in print, the paper's tables 6 and 8: all are about YAGO3-10."""
+"""The rules that the paper prints, its Tables 6 and 8, all about YAGO3-10."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Work in a process of its own, so that its time and its memory are its own, and a crash ends nothing else.
+"""Run a cell in a separate process, so that its time and memory can be measured and a crash ends only the cell.
 
-python -m stablerule_lab.experiments.process MODULE FUNCTION CELL CACHE prints what the function made of a cell.
+python -m stablerule_lab.experiments.process MODULE FUNCTION CELL CACHE prints the result of the function as JSON.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ ERROR = "error of the process"
 
 
 def run_apart(work: Callable[[Cell, Path], dict[str, Any]], cell: Cell, cache: Path) -> dict[str, Any]:
-    """Do the work for a cell, with a function that stands in a module by its name."""
+    """Run a function of a module on a cell in a separate process, and return its result."""
     words = [work.__module__, work.__name__, json.dumps(cell), str(cache)]
     ran = subprocess.run([sys.executable, "-m", __name__, *words], capture_output=True, text=True, check=False)
     if ran.returncode < 0:
         name = signal.Signals(-ran.returncode).name
-        memory = " (there may have been too little memory)" if name == "SIGKILL" else ""
+        memory = " (perhaps out of memory)" if name == "SIGKILL" else ""
         raise InputError(f"The process was ended by {name}{memory}.")
     last = ran.stdout.splitlines()[-1:]
     found: dict[str, Any] = json.loads(last[0]) if last else {}
@@ -43,7 +43,7 @@ def run_apart(work: Callable[[Cell, Path], dict[str, Any]], cell: Cell, cache: P
 
 
 def peak_memory() -> float:
-    """The most memory that this process had, in bytes."""
+    """Return the peak memory of this process in bytes."""
     import resource  # noqa: PLC0415  # not on Windows
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -51,7 +51,7 @@ def peak_memory() -> float:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the one that began it is gone: nobody would read the result."""
+    """End this process when its parent is gone: nobody would read the result."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
@@ -62,9 +62,9 @@ def _work(module: str, function: str, asked: str, folder: str) -> dict[str, Any]
         made: dict[str, Any] = getattr(importlib.import_module(module), function)(json.loads(asked), Path(folder))
     except StableRuleError as error:
         return {ERROR: str(error)}
-    except Exception as error:  # whatever it is, the parent tells it
+    except Exception as error:  # the parent reports any error
         return {ERROR: "".join(traceback.format_exception_only(error)).strip()}
-    made.setdefault("peak_gb", round(peak_memory() / 1e9, 2))  # unless the work has looked at a better moment
+    made.setdefault("peak_gb", round(peak_memory() / 1e9, 2))  # unless the work measured it itself
     return made
 
 

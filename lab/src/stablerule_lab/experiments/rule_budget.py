@@ -1,7 +1,7 @@
-"""How good are the best few rules of a learner? MRR against the number of rules kept for each relation.
+"""How good are the best few rules of a learner? MRR by the number of rules kept for each relation.
 
-Chains alone. A learner's own scores choose the rules; then the best rule that fires decides (`max_plus`), by the same
-scores, or by the measured confidence, so that only the choice is the learner's.
+Rules have no constants. A learner's score chooses the rules; then the best rule that fires decides (`max_plus`), by the
+same score, or by measured confidence, so that only the choice is the learner's.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WEIGHED: tuple[By, ...] = ("score", "confidence")
 
 @dataclass(frozen=True)
 class Choosing:
-    """A learner with its options, and which of its numbers chooses the rules."""
+    """A learner with its options, and the measure that chooses its rules."""
 
     learner: str
     options: dict[str, Any] = field(default_factory=dict)
@@ -52,29 +52,29 @@ METHODS: dict[str, Choosing] = {
     "network alone": Choosing("stablerule", {"training.smoothing": None}),
     "network alone nodecor": Choosing("stablerule", {"training.smoothing": None, "decorrelation": None}),
     "tabular": Choosing("tabular"),
-    # Among far more rules than are kept: the counts of samples should not have chosen before confidence does.
+    # Many candidates, so that sample counts do not choose before confidence does.
     "plain confidence": Choosing("tabular", {"rules_per_relation": 2000}, by="confidence"),
 }
 
 
 def made_with(cell: Cell) -> dict[str, Any]:
-    """Say what a result depends on beside its cell: the learner, its settings, and what chooses."""
+    """Return what a result depends on besides its cell: the learner, its settings, and what chooses."""
     how = METHODS[str(cell["method"])]
     return {"learner": how.learner, "settings": join_options(CHAINS, how.options), "by": how.by}
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn and judge in a process of its own."""
+    """Run `judge` in a separate process."""
     return run_apart(judge, cell, cache)
 
 
 def judge(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn once, then judge ever more of the rules."""
+    """Train once, then evaluate growing numbers of rules."""
     dataset, how = load(str(cell["graph"])), METHODS[str(cell["method"])]
     model = MODELS[how.learner].with_options(made_with(cell)["settings"] | {"seed": cell["seed"]})
     model.fit(dataset.graph, dataset.valid)
     if not isinstance(model, RuleReasoner):
-        raise TypeError(f"{how.learner} learns no rules")
+        raise TypeError(f"{how.learner} learns no rules.")
     labels = groups_of_test(dataset, cache)["density"]
     return {
         "curve": [budget | _judged(model.rules, how, budget, dataset, labels) for budget in budgets(model.rules)],
@@ -83,7 +83,7 @@ def judge(cell: Cell, cache: Path) -> dict[str, Any]:
 
 
 def budgets(rules: RuleSet) -> list[dict[str, int]]:
-    """List how many rules are kept, up to the first number that keeps all."""
+    """List the numbers of rules to keep, up to the first that keeps all."""
     most = max((len(some) for some in rules.per_relation().values()), default=0)
     return [{"kept": kept} for kept in KEPT if kept == KEPT[0] or KEPT[KEPT.index(kept) - 1] < most]
 
@@ -103,7 +103,7 @@ def _judged(
 
 
 class BestRule:
-    """Ranks by the best rule that fires, then the next."""
+    """Rank answers by the best rule that fires, then by the next."""
 
     def __init__(self, rules: RuleSet, by: By) -> None:
         self._rules, self._by = rules, by
@@ -119,7 +119,7 @@ class BestRule:
 
 
 def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
-    """Return a row for each graph, method and number of rules kept: means over seeds."""
+    """Return a row for each graph, method and number of rules: means over seeds."""
     found = defaultdict(list)
     for one in results:
         for point in one["result"]["curve"]:
@@ -137,18 +137,18 @@ def _mean(points: list[dict[str, float]]) -> dict[str, float]:
 
 
 def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
-    """Return a table for each graph and each way to weigh."""
+    """Return a table for each graph and each deciding measure."""
     return [table for by in WEIGHED for table in tables_by(rows, by)]
 
 
 def tables_by(rows: list[dict[str, Any]], by: str) -> list[Table]:
-    """Return a table for each graph: a line for each method, a column for each number of rules kept."""
+    """Return a table for each graph: a line for each method, a column for each number of rules."""
     made = []
     for graph in dict.fromkeys(row["graph"] for row in rows):
         lines = []
         for method in dict.fromkeys(row["method"] for row in rows if row["graph"] == graph):
             curve = {r["kept"]: r for r in rows if r["graph"] == graph and r["method"] == method}
-            # A learner whose confidence chooses has only that to weigh by.
+            # Where confidence chooses, it also decides.
             figures = {kept: point.get(by, point.get("confidence", {})).get("mrr") for kept, point in curve.items()}
             seeds = str(max(point["seeds"] for point in curve.values()))
             cells_of_line = (f"{figures[k]:.3f}" if figures.get(k) is not None else "" for k in KEPT)
@@ -159,7 +159,7 @@ def tables_by(rows: list[dict[str, Any]], by: str) -> list[Table]:
 
 
 def curves(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
-    """Draw MRR against rules kept: a panel for each graph and each way to weigh, a line for each method."""
+    """Draw the MRR by the number of rules: a panel for each graph and deciding measure, a line for each method."""
     graphs = list(dict.fromkeys(row["graph"] for row in rows))
     if not graphs:
         return []
@@ -171,13 +171,13 @@ def curves(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
             points = [row for row in rows if (row["graph"], row["method"]) == (graph, method)]
             shown = [(p["kept"], p.get(by, p.get("confidence", {})).get("mrr")) for p in points]
             panel.plot(*zip(*shown, strict=True) if shown else ([], []), **series(i), label=method)
-        panel.set(xscale="log", title=f"{graph}, weighed by {by}", ylabel="MRR", xlabel="rules kept for each relation")
+        panel.set(xscale="log", title=f"{graph}, decided by {by}", ylabel="MRR", xlabel="rules for each relation")
         panel.set_xticks(KEPT, [str(kept) for kept in KEPT])
         panel.minorticks_off()
     legend_below(figure, panels[0])
     caption = (
-        "MRR on test, realistic, against the number of chains kept for each relation, chosen by each learner's score; "
-        "the best rule that fires decides, by its score (left) or by its measured confidence (right)."
+        "Test MRR by the number of rules kept for each relation. The learner's score chooses the rules. The best rule "
+        "that fires decides, by its score (left) or its measured confidence (right)."
     )
     return [Drawing("curves", caption, figure)]
 
@@ -185,7 +185,7 @@ def curves(rows: list[dict[str, Any]], own: Options) -> list[Drawing]:
 RULE_BUDGET = Experiment(
     name="rule-budget",
     store="rule-budget",
-    about="MRR against rules kept for each relation, chosen by each learner's scores and by plain confidence",
+    about="Which scores choose the best few rules?",
     needs="a minute a cell, five on large graphs",
     graphs=(*SMALL, *LARGE),
     more_graphs=("geography",),

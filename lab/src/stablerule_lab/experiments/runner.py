@@ -1,4 +1,4 @@
-"""A small runner: a finished cell is a line in the file of its experiment, so a run that was killed goes on."""
+"""Run the missing cells of an experiment. Finished cells are kept, so a killed run can be continued."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PACKAGES = ("stablerule", "numpy", "numba", "scipy", "torch")
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a run: results by cell, in the order asked for; the cells that failed, with their errors."""
+    """The outcome of a run: results in the requested order, and failed cells with their errors."""
 
     results: list[dict[str, Any]]
     failed: list[tuple[Cell, str]]
@@ -42,11 +42,12 @@ def run_cells(
     again: bool = False,
     tell: Callable[[Cell, str], None] = lambda cell, error: None,
 ) -> Ran:
-    """Run the cells that have no result in the file yet. One that fails leaves no line, and the rest goes on.
+    """Run the cells without a result in the file. A failed cell leaves no line, and the others go on.
 
-    made_with: what a result depends on beside its cell, such as settings; one that was made with something else is
-    stale, and counts as missing. minutes: no cell is begun after them; 0 reads what is there. again: run those that
-    have a result, too, and replace it when the new one is there. tell: is called at once with a cell that failed.
+    made_with: what a result depends on besides its cell, such as settings; a result made with something else is stale
+        and counts as missing.
+    minutes: start no cell after this time; 0 runs none. again: also run finished cells, and replace their results.
+    tell: called with each failed cell and its error.
     """
     there = {cell_name(one["cell"]) for one in fresh_cells(read_cells(path), cells, made_with)}
     budget = Budget(minutes)
@@ -56,7 +57,7 @@ def run_cells(
             if (again or cell_name(cell) not in there) and not budget.passed:
                 try:
                     add_cell(path, _run(cell, work, made_with(cell)))
-                except Exception as error:  # whatever it is, the other cells are to be run
+                except Exception as error:  # any error: the other cells still run
                     failed.append((cell, _told(error)))
                     tell(*failed[-1])
             advance(1)
@@ -64,19 +65,19 @@ def run_cells(
 
 
 def versions() -> dict[str, str]:
-    """The versions of what a result may depend on, as far as it is installed."""
+    """Return the versions of installed packages that a result may depend on."""
     return {name: version(name) for name in PACKAGES if find_spec(name) is not None}
 
 
 def _told(error: Exception) -> str:
-    """An error of ours in its own words, others with their names."""
+    """Return the message of an error, with the type if it is not one of ours."""
     if isinstance(error, StableRuleError):
         return str(error)
     return "".join(traceback.format_exception_only(error)).strip()
 
 
 def _run(cell: Cell, work: Callable[[Cell], dict[str, Any]], made_with: Mapping[str, Any]) -> dict[str, Any]:
-    """Do the work, and return what the file keeps about it."""
+    """Run a cell, and return the record for the file."""
     began = time.perf_counter()
     result = work(cell)
     return {

@@ -1,7 +1,7 @@
-"""Confidence that holds everywhere: a rule that is right in one kind of place only is worth less.
+"""Confidence that holds in every group of entities: a rule that is right in one group only counts less.
 
-Entities are parted into groups by the edges that they have, before anybody asks anything. A rule is measured in each
-group apart, and its confidence becomes the lowest of these, or their mean less their deviation.
+Entities are grouped by their edges. A rule is measured in each group, and its confidence becomes the lowest of these,
+or their mean minus their standard deviation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ GROUPS = 5
 def entity_groups(
     graph: Graph, *, among: NDArray[np.int32] | None = None, groups: int = GROUPS, seed: int = 0
 ) -> NDArray[np.int64]:
-    """(n,): some entities, or all, those with edges of the same relations together, in groups of equal size."""
+    """Return the group of each entity (n,): groups of equal size, by the relations of their edges."""
     heads = np.repeat(np.arange(graph.n_entities), graph.degrees)
     shape = (graph.n_entities, 2 * graph.n_relations)
     counts = sparse.csr_matrix((np.ones(len(heads)), (heads, graph.edge_relations)), shape=shape)
@@ -51,10 +51,9 @@ def stable_rules(
     budget: float | None = 1e9,
     seed: int = 0,
 ) -> RuleSet:
-    """Give the chains another confidence; rules with constants keep theirs: they speak of one place as it is.
+    """Replace the confidence of rules without constants; rules with constants keep theirs.
 
-    A group in which a body links few pairs says little: there the confidence is drawn to that over all groups, by as
-    many pairs as stand below the line of every confidence.
+    In a group where a body links few pairs, the confidence is shrunk towards that over all groups.
     """
     frame = rules.to_frame()
     chains, others = (frame.filter(pl.col("constant").is_null() == one) for one in (True, False))

@@ -1,4 +1,4 @@
-"""Curves while StableRule learns, and correlations before and after the weights: the paper's figures 5 and 6."""
+"""Training curves of StableRule, and correlations before and after weighting: the paper's Figures 5 and 6."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from stablerule_lab.experiments.cells import Cell
 
-# What the weights may do, fields of `Decorrelation`: ours, with a price and a floor; ours as far as they go; and the
-# form in print.
+# Fields of `Decorrelation`: our weights, with a penalty and a floor; ours without both; and the paper's.
 WEIGHTS: dict[str, dict[str, Any]] = {
     "ours": {"weight_steps": 50},
     "no floor": {"weight_steps": 200, "weight_penalty": 0.0, "share_floor": 0.0},
@@ -39,15 +38,15 @@ METHODS: dict[str, dict[str, Any]] = {
     "stablerule": {},
     "lengths in turn": {"training.order": "lengths", "mining.min_length": 2},
 }
-# The smallest and the largest batches of the paper, of which their curves alone are kept.
+# The paper's smallest and largest batches; only their curves are kept.
 BATCHES: dict[str, dict[str, Any]] = {f"batches of {size}": {"training.batch_size": size} for size in (500, 8000)}
-# Nothing is asked of these models: how rules are weighed need not be chosen.
+# These models answer no queries, so no aggregation is chosen.
 LEARNING_ONLY = {"constants": False, "aggregation": "max_plus", "training.patience": None}
 KEPT = 40  # dimensions of a correlation matrix that are kept
 
 
 def weights_on(graph: str) -> dict[str, dict[str, Any]]:
-    """Return the options of all weights; the form in print has the paper's steps and rate for this graph.
+    """Return the options of all kinds of weights; the paper's have its steps and rate for this graph.
 
     >>> weights_on("kinship")["as printed"]
     {'weight_steps': 200, 'weight_rate': 0.01, 'literal': True}
@@ -59,19 +58,19 @@ def weights_on(graph: str) -> dict[str, dict[str, Any]]:
 
 
 def made_with(cell: Cell) -> dict[str, Any]:
-    """Say what a result depends on beside its cell."""
+    """Return what a result depends on besides its cell."""
     method = str(cell["method"])
     weights = {"weights": weights_on(str(cell["graph"]))} if method in METHODS else {}
     return {"settings": join_options(LEARNING_ONLY, (METHODS | BATCHES)[method]), **weights}
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn in a process of its own."""
+    """Run `look` in a separate process."""
     return run_apart(look, cell, cache)
 
 
 def look(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn all steps without an early end, and look at what happened."""
+    """Train all steps without early stopping, and return the curves and correlations."""
     from stablerule_lab.inside.correlations import feature_correlations  # noqa: PLC0415  # torch
 
     dataset, method = load(str(cell["graph"])), str(cell["method"])
@@ -79,7 +78,7 @@ def look(cell: Cell, cache: Path) -> dict[str, Any]:
     model = StableRule.with_options(options).fit(dataset.graph)
     course = model.learned_.course
     if course is None:
-        raise InputError(f"No walk of {dataset.name!r} closed: there is nothing to look at.")
+        raise InputError(f"No walk of {dataset.name!r} closed, so the network was not trained.")
     told: dict[str, Any] = {"steps": course.steps, "checks": course.checks, "data": dataset.sha256}
     if method in BATCHES:
         return told
@@ -98,19 +97,19 @@ def look(cell: Cell, cache: Path) -> dict[str, Any]:
 
 
 def off_diagonal(matrix: NDArray[np.float64]) -> float:
-    """Mean size of what is not on the diagonal, which is 0."""
+    """Return the mean absolute value off the diagonal, which is 0."""
     size = len(matrix)
     return float(np.abs(matrix).sum() / max(1, size * (size - 1)))
 
 
 CURVES = {"loss": "weighted cross-entropy", "dependence": "dependence (equal = 1)", "share": "effective share"}
 EVERY = 5  # steps
-AT_THE_END = 100  # steps, over which fluctuations are measured
+AT_THE_END = 100  # steps that measure fluctuations
 SHOWN = ("mean_before", "mean_after", "dependence", "share")
 
 
 def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any]]:
-    """Return a row for each graph and method: curves and fluctuations over seeds, correlations of the first seed."""
+    """Return a row for each graph and method: mean curves and fluctuations, and the first seed's correlations."""
     rows = []
     for (graph, method), ran in grouped(results, "graph", "method").items():
         runs = [one["result"] for one in ran]
@@ -127,7 +126,7 @@ def summarise(results: list[dict[str, Any]], own: Options) -> list[dict[str, Any
 
 
 def fluctuation(losses: list[float]) -> float:
-    """Deviation of the loss of a batch around its course, from the differences of steps that follow each other.
+    """Return the standard deviation of the loss around its trend, from differences of consecutive steps.
 
     >>> fluctuation([5.0, 4.0, 3.0, 2.0]), fluctuation([3.0, 4.0] * 50)
     (0.0, 0.7070...)
@@ -136,7 +135,7 @@ def fluctuation(losses: list[float]) -> float:
 
 
 def _mean(values: list[float | None]) -> float | None:
-    """None where the weights have not come in yet."""
+    """Return the mean of known values; None during the warm-up."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
 
@@ -147,7 +146,7 @@ def tables(rows: list[dict[str, Any]], own: Options) -> list[Table]:
 
 
 def _of_correlations_by_graph(rows: list[dict[str, Any]]) -> list[Table]:
-    """For StableRule: the mean absolute correlation, then the effective share of the samples."""
+    """Return one table for StableRule: the mean absolute correlation, and the effective share of the samples."""
     cells = {}
     for row in rows:
         if row["method"] == "stablerule":
@@ -162,7 +161,7 @@ def _of_correlations(rows: list[dict[str, Any]]) -> list[Table]:
     headings = (
         "graph, method",
         "weights",
-        "mean size of correlations before",
+        "mean absolute correlation before",
         "after",
         "dependence left",
         "effective share",
@@ -176,7 +175,7 @@ def _of_correlations(rows: list[dict[str, Any]]) -> list[Table]:
 
 
 def _of_batches(rows: list[dict[str, Any]]) -> list[Table]:
-    """For graphs that were learned with both sizes, how much the loss moves from one batch to the next."""
+    """Return the fluctuation of the loss with both batch sizes."""
     found = {(row["graph"], row["method"]): row for row in rows}
     graphs = [
         graph for graph in dict.fromkeys(row["graph"] for row in rows) if all((graph, b) in found for b in BATCHES)
@@ -213,7 +212,7 @@ def _drawn_curves(rows: list[dict[str, Any]]) -> Drawing:
             panel.plot(steps, [np.nan if v is None else v for v in row[name]], **style, label=row["graph"])
         panel.set(title=method, xlabel="step", ylabel=CURVES[name])
     legend_below(figure, panels[0], 6)
-    caption = "Loss of the batches, dependence of the dimensions under the weights, and effective share of the samples."
+    caption = "Loss, dependence of the dimensions under the weights, and effective share of the samples, by step."
     return Drawing("curves", caption, figure)
 
 
@@ -228,8 +227,8 @@ def _drawn_correlations(row: dict[str, Any]) -> Drawing:
     if image is not None:
         figure.colorbar(image, ax=panels, shrink=0.7)
     caption = (
-        f"|correlation| of {len(row['before'])} dimensions of the body embeddings of {row['graph']}, the diagonal 0. "
-        "The effective share says how many of the samples still count."
+        f"Absolute correlations of {len(row['before'])} dimensions of the body embeddings of {row['graph']}. "
+        "The effective share is the share of the samples that still count."
     )
     return Drawing("correlations", caption, figure)
 
@@ -237,7 +236,7 @@ def _drawn_correlations(row: dict[str, Any]) -> Drawing:
 WHILE_LEARNING = Experiment(
     name="training",
     store="training",
-    about="loss and dependence while StableRule learns, correlations before and after weighting (figures 5 and 6)",
+    about="How do loss and correlations change during training (Figures 5 and 6)?",
     needs="10 to 60 s a cell",
     graphs=(*SMALL, *LARGE),
     more_graphs=("geography",),

@@ -1,4 +1,4 @@
-"""Learn from one dataset, judge on the test facts of the same or another, whole and by groups of paths."""
+"""Train on a dataset, and evaluate on all test facts of the same or another one, and by groups of paths."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 FORMS: tuple[Ties, ...] = ("realistic", "optimistic")  # of groups
 FIGURES = ("mrr", "hits@1", "hits@3", "hits@10")
-OF_A_RUN = ("device", "seed")  # options that are no settings of a method
+OF_A_RUN = ("device", "seed")  # options of a run, not settings of a method
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A learner, and the options that make it another row of a table.
+    """A learner with options: a row of a table.
 
-    by_walks: its rules answer without object identity, and equal answers are tied, or ordered as usual. as_printed: the
-    hyper-parameters of the paper lie under the options. minutes: a budget of its own.
+    by_walks: answer by walks that may repeat entities, with equal answers tied, or ordered as usual. as_printed: start
+    from the paper's settings. minutes: its own time budget.
     """
 
     learner: str
@@ -46,13 +46,13 @@ class Variant:
     minutes: float | None = None
 
     def settings(self, graph: str) -> dict[str, Any]:
-        """The options that it has on a graph."""
+        """Return its options for a graph."""
         below = printed_settings(graph) if self.as_printed else settings_for(self.learner, graph, self.options)
         return join_options(below, self.options)
 
 
 def printed_settings(graph: str) -> dict[str, Any]:
-    """Return all options of StableRule as the paper prints them for a graph."""
+    """Return StableRule's options with the paper's settings for a graph."""
     options = StableRule.paper(cited_graph(graph)).options
     return {name: value for name, value in options.items() if name not in OF_A_RUN}
 
@@ -66,18 +66,18 @@ def learn_and_judge(
     asked: Dataset,
     cache: Path,
 ) -> dict[str, Any]:
-    """Learn within a budget, and judge.
+    """Train within a time budget, and evaluate.
 
-    graph: whose settings are used.
+    graph: the graph whose settings are used.
     """
-    need_balanced_clusters("Judging by groups of paths")  # before any work
+    need_balanced_clusters("Evaluation by groups of paths")  # before any work
     began = time.perf_counter()
     model = learn(cell, variant, graph, minutes, learned_from)
     learned = time.perf_counter()
     walks = ByWalks(model.rules, asked.graph, ordered=variant.by_walks == "ordered") if variant.by_walks else None
     found = evaluate(walks or model, asked)
     ranked = time.perf_counter()
-    peak = peak_memory()  # before the groups, which are no part of the method
+    peak = peak_memory()  # before the groups, which are not part of the method
     by_paths = groups_of_test(asked, cache)
     return {
         "whole": {form: _figures(found.figures(form).metrics) for form in ALL_FORMS},
@@ -94,13 +94,13 @@ def learn_and_judge(
 
 
 def learn(cell: Cell, variant: Variant, graph: str, minutes: float, dataset: Dataset) -> Reasoner:
-    """Learn with the settings for a graph, within a budget."""
+    """Train with the settings for a graph, within a time budget."""
     model = MODELS[variant.learner].with_options(variant.settings(graph) | {"seed": cell["seed"]})
     return model.fit(dataset.graph, dataset.valid, minutes=minutes)
 
 
 def costs(model: Reasoner, learning: float, ranking: float, peak: float) -> dict[str, Any]:
-    """Tell what a result has cost, in seconds and bytes, and how learning ended."""
+    """Return the cost of a result in seconds and memory, and how training ended."""
     course = model.learned_.course
     return {
         "seconds": {"learn": round(learning, 1), "rank": round(ranking, 1)},
@@ -112,8 +112,8 @@ def costs(model: Reasoner, learning: float, ranking: float, peak: float) -> dict
 
 
 def group_figures(found: Evaluation, labels: list[str]) -> dict[str, Any]:
-    """The figures of each group, and the deviation that groups by chance would have; a label for each fact asked."""
-    grouped = replace(found, groups=[*labels, *labels])  # the second half asks for the heads
+    """Return the figures of each group, and the deviation of random groups; labels: the group of each fact."""
+    grouped = replace(found, groups=[*labels, *labels])  # the second half queries for heads
     told: dict[str, Any] = {"groups": {}, "by_chance": {}}
     for form in FORMS:
         one = grouped.by_group(form)

@@ -1,1 +1,1 @@
-"""What looks inside the library's network: the only place that imports the library's internals."""
+"""Access to the library's network: the only room that imports the library's internals."""

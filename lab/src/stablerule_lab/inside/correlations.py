@@ -1,4 +1,4 @@
-"""How the dimensions of body embeddings move together, before and after the weights: the paper's figure 6."""
+"""Correlations of body embeddings before and after weighting: the paper's Figure 6."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Correlated(NamedTuple):
-    """Correlations (d, d) with a diagonal of 0 under equal weights and under learned ones, and the price of these.
+    """Correlations (d, d), with a diagonal of 0, under equal and under learned weights.
 
-    dependence: L_d under the weights, as a share of that under equal ones; share: of the samples that still count.
+    dependence: L_d under the weights as a share of L_d under equal ones; share: the effective share of the samples.
     """
 
     before: NDArray[np.float64]
@@ -30,7 +30,7 @@ class Correlated(NamedTuple):
 
 
 def feature_correlations(model: StableRule, graph: Graph, weights: Decorrelation, *, samples: int = 5000) -> Correlated:
-    """Embed samples of a graph with a learned network, and weigh them from equal weights on."""
+    """Embed samples of a graph with a trained network, and learn weights for them, starting from equal ones."""
     lesson = Lesson.prepare(graph, None, None, None)
     drawn = sample_paths(lesson, model, choose_walks_in_time(lesson, model))
     lengths = tuple(int(n) for n in np.unique(drawn.lengths))
@@ -46,7 +46,7 @@ def feature_correlations(model: StableRule, graph: Graph, weights: Decorrelation
 
 
 def _correlations(Z: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(U, d), (U,) -> (d, d); a dimension that does not move is correlated with nothing."""
+    """Return weighted correlations: (U, d), (U,) -> (d, d); 0 for a constant dimension."""
     p = mass / mass.sum()
     centred = Z - p @ Z
     covariance = (centred * p[:, None]).T @ centred

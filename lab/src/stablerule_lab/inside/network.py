@@ -1,4 +1,4 @@
-"""The library's network and its training loop, for methods and experiments that change or watch parts of them."""
+"""The library's network and training loop, for methods and experiments that change or observe them."""
 
 from stablerule.learning.batches import Batch, SamplePool
 from stablerule.learning.decorrelation import BodyWeights, draw_random_weights

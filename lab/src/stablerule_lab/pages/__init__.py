@@ -1,1 +1,1 @@
-"""Tables and figures of experiments, and the pages that show them."""
+"""Tables, figures and pages of experiments."""

@@ -1,4 +1,4 @@
-"""A document in Markdown as one page for a browser, which needs nothing else."""
+"""Render a Markdown document as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stablerule.reports.rendering import render_template
 
 
 def document_page(text: str) -> str:
-    """Return the page; elements of HTML in the text stay as they are, so it must be a text of one's own.
+    """Return the HTML page. HTML in the text is kept, so the text must be trusted.
 
     >>> page = document_page("# Title\\n\\nA *word*.\\n")
     >>> "<title>Title</title>" in page, "<em>word</em>" in page

@@ -1,7 +1,6 @@
-"""Figures as vector graphics that read well in print, on a dark page, and without telling colours apart.
+"""Vector figures for print, light and dark pages, and colour-blind readers.
 
-Lines and text have the colour of the page's own text. Series differ by colour (the palette of Okabe and Ito, made for
-colour-blind readers) and by marker.
+Lines and text have the colour of the page's text. Series differ by colour (the palette of Okabe and Ito) and by marker.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#888888")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-INK = "#010203"  # stands for the colour of the text around, until the figure is written
+INK = "#010203"  # replaced by the colour of the surrounding text when the figure is written
 STYLE: dict[Any, Any] = {
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
@@ -33,8 +32,8 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "lines.linewidth": 1.4,
     "lines.markersize": 4,
-    "svg.fonttype": "none",  # text stays text: it can be searched, and has the reader's font
-    "svg.hashsalt": "stablerule",  # the same figure is the same file
+    "svg.fonttype": "none",  # text stays text: searchable, in the reader's font
+    "svg.hashsalt": "stablerule",  # the same figure gives the same file
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
@@ -44,14 +43,14 @@ MEAN: dict[str, Any] = {
     "marker": "|",
     "markersize": 11,
     "linestyle": "none",
-}  # beside the marks of series
+}  # a mark for means
 ON_A_PAGE = "svg.plot{color:#1b1b1b}@media(prefers-color-scheme:dark){svg.plot{color:#e6e6e6}}"
 
 
 def new_figure(
     columns: int = 1, rows: int = 1, *, width: float = 4.2, height: float = 2.8
 ) -> tuple[Figure, list[Axes]]:
-    """Make a figure with rows * columns panels, each of a width and height in inches; panels come row by row."""
+    """Make a figure of rows * columns panels with the given size in inches; panels come row by row."""
     if find_spec("matplotlib") is None:
         raise MissingExtra("Drawing a figure", package="matplotlib", extra="figures", distribution="./lab")
     import matplotlib as mpl  # noqa: PLC0415  # an extra
@@ -64,7 +63,7 @@ def new_figure(
 
 
 def new_grid(count: int, columns: int, *, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """Make a figure with so many panels, at most so many in a row, and no empty ones at the end."""
+    """Make a figure with `count` panels, at most `columns` in a row, without empty ones at the end."""
     columns = min(columns, count)
     figure, panels = new_figure(columns, -(-count // columns), width=width, height=height)
     for panel in panels[count:]:
@@ -73,7 +72,7 @@ def new_grid(count: int, columns: int, *, width: float, height: float) -> tuple[
 
 
 def to_svg(figure: Figure) -> str:
-    """Write a figure as one SVG element, for a file of its own or inside a page.
+    """Return a figure as one SVG element, for a file or a page.
 
     >>> figure, (panel,) = new_figure()
     >>> _ = panel.plot([1, 2], [1, 4])
@@ -86,7 +85,7 @@ def to_svg(figure: Figure) -> str:
     from matplotlib.text import Text  # noqa: PLC0415
 
     for label in figure.findobj(Text):
-        if to_hex(label.get_color()) == "#000000":  # legends and notes that were added without the style
+        if to_hex(label.get_color()) == "#000000":  # legends and notes added without the style
             label.set_color(INK)
     file = io.StringIO()
     with mpl.rc_context(STYLE):
@@ -99,13 +98,13 @@ def to_svg(figure: Figure) -> str:
 
 
 def legend_below(figure: Figure, panel: Axes, columns: int = 4) -> None:
-    """Name the series of a panel below all panels, where it covers nothing."""
+    """Add the legend of a panel below all panels."""
     shown = panel.get_legend_handles_labels()
     figure.legend(*shown, loc="outside lower center", ncols=columns, fontsize=8, frameon=False, labelcolor=INK)
 
 
 def series(place: int, *, line: bool = True) -> dict[str, Any]:
-    """Say how the series at a place looks.
+    """Return the style of the series at a place.
 
     >>> series(0)["color"] != series(1)["color"], series(0)["marker"] != series(1)["marker"]
     (True, True)

@@ -1,4 +1,4 @@
-"""Tables and figures as one page for a browser, which needs nothing else: no network and no script."""
+"""Tables and figures as one HTML page without network or scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure with a name for its file, and what there is to see."""
+    """A figure with its file name and caption."""
 
     name: str
     caption: str
@@ -27,12 +27,12 @@ class Drawing:
 
     @cached_property
     def svg(self) -> str:
-        """The figure as one SVG element; drawn once, for drawing it again would move things a little."""
+        """The figure as one SVG element, drawn once: drawing it again would move things slightly."""
         return to_svg(self.figure)
 
 
 def results_page(title: str, lead: str, figures: Iterable[Drawing], tables: Iterable[Table]) -> str:
-    """Return the page: figures, then tables.
+    """Return the HTML page: figures, then tables.
 
     >>> from stablerule_lab.pages.tables import Table
     >>> table = Table("a < b", ("method", "MRR"), (("x", "1"),))

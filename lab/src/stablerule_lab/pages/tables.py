@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-TEXT = 1  # columns at the left that hold names; the others hold figures
+TEXT = 1  # text columns at the left; the others are figures
 
 
 @dataclass(frozen=True)
 class Table:
-    """Lines of words below their headings.
+    """Rows of text with a title and headings.
 
     >>> print("\\n".join(Table("umls", ("method", "MRR"), (("rotate", "0.801"),)).markdown()))
     **umls**
@@ -24,7 +24,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
     def without_empty(self) -> Table:
-        """Leave out columns that say nothing in any line.
+        """Drop columns that are empty in every row.
 
         >>> Table("umls", ("method", "MRR", "printed"), (("rotate", "0.801", ""),)).without_empty().headings
         ('method', 'MRR')
@@ -34,13 +34,13 @@ class Table:
         return Table(self.title, tuple(self.headings[i] for i in kept), rows)
 
     def markdown(self) -> list[str]:
-        """Return the lines of a document."""
+        """Return the table as Markdown lines."""
         rule = "|" + "---|" * TEXT + "--:|" * (len(self.headings) - TEXT)
         return [f"**{self.title}**", "", _line(self.headings), rule, *map(_line, self.rows)]
 
 
 def markdown(tables: list[Table]) -> str:
-    """Put tables below each other."""
+    """Return tables as Markdown, one below the other."""
     return "\n\n".join("\n".join(table.markdown()) for table in tables) + "\n"
 
 

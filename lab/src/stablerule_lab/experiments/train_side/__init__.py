@@ -1,1 +1,1 @@
-"""Does the weighting of the paper help? Learners on examples that favour one group of each relation."""
+"""Do the paper's weights help? Learners on examples that favour one group of each relation."""

@@ -1,4 +1,4 @@
-"""How likely a learner thinks samples that it has not seen, group by group: before any rule is chosen or weighed."""
+"""The likelihood that a learner gives to unseen samples of each group, before any rule is chosen."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ BLOCK = 4096
 def group_likelihood(
     model: Any, graph: Graph, examples: Triples, held_out: Triples, groups: NDArray[Any], *, seed: int
 ) -> dict[str, float]:
-    """Mean log P(head relation | body) over samples that close on held-out facts of each group.
+    """Return the mean log P(head relation | body) over samples that close on held-out facts of each group.
 
-    For StableRule the network alone speaks; for Tabular the smoothed counts.
+    P is that of the network alone for StableRule, and of the smoothed counts for Tabular.
     """
     found = {}
     for group in sorted(set(groups.tolist())):
@@ -41,13 +41,13 @@ def group_likelihood(
 
 
 def _log_likelihood(model: Any, graph: Graph, examples: Triples, samples: RuleSamples) -> NDArray[np.float64]:
-    """(cells,)."""
+    """Return log P of each cell (cells,)."""
     if isinstance(model, StableRule):
         return _by_network(model, samples)
     if isinstance(model, Tabular):
         own = sample_rules(graph, choose_walk_count(graph), seed=model.seed, examples=ExampleFacts.of(graph, examples))
         return np.log(smooth_counts_at(own, samples, model.smoothing))
-    raise TypeError(f"{type(model).__name__} gives no P(head relation | body).")
+    raise TypeError(f"{type(model).__name__} has no P(head relation | body).")
 
 
 def _by_network(model: StableRule, samples: RuleSamples) -> NDArray[np.float64]:
@@ -68,7 +68,7 @@ def _by_network(model: StableRule, samples: RuleSamples) -> NDArray[np.float64]:
 
 
 def smooth_counts_at(samples: RuleSamples, others: RuleSamples, smoothing: float) -> NDArray[np.float64]:
-    """P(head relation | body) from one set of samples, for every cell of another."""
+    """Return P(head relation | body) by the counts of one set of samples, for each cell of another."""
     width = np.int64(samples.negative + 1)
     rows = np.full(others.n_bodies, -1, np.int64)
     places = {body: row for row, body in enumerate(map(tuple, samples.bodies.tolist()))}
@@ -81,7 +81,7 @@ def smooth_counts_at(samples: RuleSamples, others: RuleSamples, smoothing: float
     known = rows[others.cell_bodies] >= 0
     counts = np.where(known & (cells[at] == wanted), samples.cell_counts[at], 0)
     totals = np.where(known, samples.totals[rows[others.cell_bodies]], 0)
-    # A relation that closed nothing has a share of its own, so that nothing is impossible.
+    # A relation without samples has a small share, so that no probability is 0.
     least = 1 / (samples.n_samples + width)
     smooth: NDArray[np.float64] = (counts + smoothing * np.maximum(prior[others.cell_heads], least)) / (
         totals + smoothing

@@ -1,7 +1,7 @@
-"""Does the weighting help? Learners on examples that favour one group of each relation, asked about all groups.
+"""Do the weights help? Learners on examples that favour one group of each relation, evaluated on all groups.
 
-A cell is (graph, bias, method, seed). The graph stays whole; the bias limits which facts may serve as examples, in
-train and in valid. Test is judged in five groups: the favoured one of each relation, and the four others.
+A cell is (graph, bias, method, seed). The graph stays whole; the bias limits which training and validation facts serve
+as examples. Test facts are evaluated in five groups: the favoured one of each relation, and the four others.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ CONFIRMING = ("kinship", "geography")
 BIASES = (0.0, 0.5, 0.9)
 SEEDS = (0, 1, 2, 3, 4)
 GROUPS = 5
-WHOLE = "whole"  # relations with too few facts to be biased
-FITTED = "fitted"  # valid facts that served: with split "valid" the others are judged
+WHOLE = "whole"  # relations with too few facts for a bias
+FITTED = "fitted"  # validation facts used in training; with split "valid" the others are evaluated
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A learner with its options, and what is changed about it after it has learned."""
+    """A learner with its options, and changes after training."""
 
     learner: str
     options: dict[str, Any] = field(default_factory=dict)
-    evidence: Kind | None = None  # examples of the evidence count for more or less
+    evidence: Kind | None = None  # weights of the examples that fit the aggregation
     stable: Literal["envelope", "mean - deviation"] | None = None  # another confidence
 
 
-SMALL = {"training.size": 16, "training.smoothing": None}  # a small network, which alone scores
+SMALL = {"training.size": 16, "training.smoothing": None}  # a small network that scores without counts
 
 METHODS: dict[str, Variant] = {
     "stablerule": Variant("stablerule"),
@@ -66,10 +66,10 @@ METHODS: dict[str, Variant] = {
         {"decorrelation.literal": True, "decorrelation.weight_steps": 100, "decorrelation.weight_rate": 0.01},
     ),
     "tabular": Variant("tabular"),
-    # Where weights can move the optimum.
+    # Here weights can move the optimum.
     "small": Variant("stablerule", SMALL),
     "small nodecor": Variant("stablerule", join_options(SMALL, {"decorrelation": None})),
-    # The same without a network: what may make answers more stable.
+    # Without a network: changes that might make answers more stable.
     "more rules": Variant("tabular", {"rules_per_relation": 800}),
     "envelope": Variant("tabular", stable="envelope"),
     "mean - deviation": Variant("tabular", stable="mean - deviation"),
@@ -88,7 +88,7 @@ def cells(
     seeds: tuple[int, ...] = SEEDS,
     split: str = "test",
 ) -> list[Cell]:
-    """List all cells, seed by seed: a run that is cut off has all methods for its seeds."""
+    """List all cells, seed by seed, so that an interrupted run has all methods for its seeds."""
     return [
         {"graph": graph, "split": split, "bias": bias, "method": method, "seed": seed}
         for seed in seeds
@@ -99,19 +99,19 @@ def cells(
 
 
 def made_with(cell: Cell) -> dict[str, Any]:
-    """Say what a result depends on beside its cell: the learner, its settings, and what is changed about it."""
+    """Return what a result depends on besides its cell: the learner, its settings, and later changes."""
     variant = METHODS[str(cell["method"])]
     changed = {"evidence": variant.evidence, "stable": variant.stable}
     return {"learner": variant.learner, "settings": variant.options} | {key: v for key, v in changed.items() if v}
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn and judge in a process of its own."""
+    """Run `judge` in a separate process."""
     return run_apart(judge, cell, cache)
 
 
 def judge(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Learn from biased examples, and judge by group; the single reciprocal ranks are kept in the cache."""
+    """Train on biased examples, and evaluate by group; the cache keeps the reciprocal rank of each query."""
     graph, split, method, seed = str(cell["graph"]), str(cell["split"]), str(cell["method"]), int(cell["seed"])
     bias = float(cell["bias"])
     dataset = _dataset(graph)
@@ -149,7 +149,7 @@ def _learn(variant: Variant, graph: Graph, valid: Triples, examples: Triples, se
     model = MODELS[variant.learner].with_options(variant.options | {"seed": seed})
     model.fit(graph, valid, examples=examples)
     if not isinstance(model, RuleReasoner):
-        raise OptionError(f"The train-side experiment is about learners of rules, which {variant.learner} is not.")
+        raise OptionError(f"The train-side experiment needs a rule learner, which {variant.learner} is not.")
     if variant.stable is not None:
         lesson = Lesson.prepare(graph, valid, examples, None)
         rules = stable_rules(model.rules, graph, lesson.examples, variant.stable, seed=seed)
@@ -163,7 +163,7 @@ def _learn(variant: Variant, graph: Graph, valid: Triples, examples: Triples, se
 
 
 def group_names(dataset: Dataset, split: str, labels: NDArray[np.int64], drawn: BiasedExamples) -> list[str]:
-    """Name the group of each fact by its place after the favoured one of its relation."""
+    """Return the group name of each fact, counted from the favoured group of its relation."""
     facts = dataset.split(split)
     names = []
     for relation, label in zip(facts.relations.tolist(), labels.tolist(), strict=True):
@@ -182,6 +182,6 @@ def _dataset(name: str) -> Dataset:
 
 
 def _distinct(dataset: Dataset) -> Dataset:
-    """Each fact once: a repeated fact would be asked about twice."""
+    """Drop repeated facts, which would be asked twice."""
     train, valid, test = (part.distinct() for part in dataset.splits.values())
     return replace(dataset, train=train, valid=valid, test=test)

@@ -1,4 +1,4 @@
-"""The spec of the train-side experiment: does the weighting help?"""
+"""The spec of the train-side experiment: do the weights help?"""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _line(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _gain(found: dict[str, Any]) -> str:
-    """A difference with its interval: over seeds, or over queries, marked q, where there is one seed."""
+    """Write a difference with its interval over seeds; with one seed, over queries and marked q."""
     for kind, mark in (("seeds", ""), ("queries", " q")):
         if kind in found:
             low, high = found[kind]
@@ -78,7 +78,7 @@ def _gain(found: dict[str, Any]) -> str:
 TRAIN_SIDE = Experiment(
     name="train-side",
     store="train-side",
-    about="learners on examples that favour one group of each relation, asked about all groups",
+    about="Do weights help when training examples favour one group of each relation?",
     needs="10 to 20 s a cell, minutes on fb15k-237",
     graphs=runs.GRAPHS,
     more_graphs=runs.CONFIRMING,

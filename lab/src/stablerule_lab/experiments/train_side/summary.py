@@ -1,4 +1,4 @@
-"""What the cells of the train-side experiment say together: by graph, bias and method, and against a reference."""
+"""Summarise the cells of the train-side experiment by graph, bias and method, against a reference."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ NOT_JUDGED = (WHOLE, FITTED)
 
 
 def summarise(results: list[dict[str, Any]], cache: Path, *, reference: str = "nodecor") -> list[dict[str, Any]]:
-    """Return a row for each graph, bias and method: figures over groups, spread over seeds, difference to a reference.
+    """Return a row for each graph, bias and method, with its difference to a reference.
 
-    mean, worst, deviation: of MRR over the five groups, then the mean over seeds; seeds_std: of the mean over groups
-    from seed to seed; difference: of the mean over groups to the reference with the same seed and bias, and of the
-    group that is worst for the reference; likelihood: mean log P(head relation | body) of held-out samples of the
-    favoured group, and of the others.
-    A difference has two intervals of 95%: `seeds`, from its spread over seeds (Student's t), which has the draw of the
-    examples and the luck of learning in it; `queries`, by paired bootstrap of the queries in each group, if the single
-    ranks are still in the cache.
+    mean, worst, deviation: of the MRR over the five groups, averaged over seeds. seeds_std: of the mean over groups,
+        from seed to seed.
+    likelihood: mean log P(head relation | body) of held-out samples of the favoured group, and of the others.
+    difference: to the reference with the same seed and bias; of the mean over groups, and of the group that is worst
+        for the reference. It has two 95% intervals: `seeds`, by Student's t, and `queries`, by paired bootstrap of the
+        queries in each group, if the cache still has their ranks.
     """
     kept = {cell_name(one["cell"]): one for one in results}
     rows, by_method = [], defaultdict(list)
@@ -73,7 +72,7 @@ def _likelihood(runs: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def _difference(paired: list[tuple[dict[str, Any], dict[str, Any]]], cache: Path) -> dict[str, Any]:
-    """Compare run by run: the mean over groups, and the group that is worst for the other method."""
+    """Compare two methods run by run: the mean over groups, and the other's worst group."""
     gains: dict[str, list[float]] = {"mean": [], "worst": [], "likelihood": []}
     for ours, theirs in paired:
         own, other = _groups(ours), _groups(theirs)
@@ -91,7 +90,7 @@ def _difference(paired: list[tuple[dict[str, Any], dict[str, Any]]], cache: Path
 
 
 def _over_queries(cells: list[tuple[Cell, Cell]], cache: Path) -> dict[str, list[float]]:
-    """Intervals by resampled queries, of all runs whose single ranks are there; none if some are not."""
+    """Return intervals over resampled queries; none if the cache lacks the ranks of a run."""
     random = np.random.default_rng(0)
     means, worsts = np.zeros((len(cells), RESAMPLES)), np.zeros((len(cells), RESAMPLES))
     for place, (cell, other) in enumerate(cells):
@@ -109,6 +108,6 @@ def _over_queries(cells: list[tuple[Cell, Cell]], cache: Path) -> dict[str, list
 
 
 def _resampled_gains(gains: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-    """The mean gain of resampled queries (RESAMPLES,)."""
+    """Return the mean gain of resampled queries (RESAMPLES,)."""
     n = len(gains)
     return np.array([gains[random.integers(n, size=n)].mean() for _ in range(RESAMPLES)])

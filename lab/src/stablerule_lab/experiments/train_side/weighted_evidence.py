@@ -1,8 +1,8 @@
-"""Weights on the side of the answers: the evidence is weighed as `learned` does, but some examples count for more.
+"""Weights for the examples that fit the aggregation `learned`.
 
-Decorrelating weights make the columns of the evidence of right answers depend on each other as little as possible;
-worst-group weights grow where the loss is largest, in groups of queries whose entities look alike; random ones with
-the same effective share are the control.
+Decorrelating weights make the evidence columns of correct answers depend on each other as little as possible.
+Worst-group weights grow for groups of similar entities with a large loss. Random weights with the same effective share
+are the control.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from stablerule.extending import Examples, RuleReasoner
 
 Kind: TypeAlias = Literal["equal", "decorrelating", "random", "worst group"]
-COPIES = 8  # an example of weight 1 stands so many times, one of weight w COPIES * w times, rounded
+COPIES = 8  # an example of weight w is repeated COPIES * w times, rounded
 STEPS, RATE = 100, 0.05
 ROUNDS, PRESSURE = 8, 1.0
 SHARE_FLOOR = 0.5
 
 
 def weigh_evidence(model: RuleReasoner, graph: Graph, valid: Triples, kind: Kind, seed: int) -> RuleReasoner:
-    """Return the model with the weights of `learned` fitted again, with weights for the examples."""
+    """Return the model with the aggregation `learned` fitted again on weighted examples."""
     known = Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
     queries = Queries.both_ways(valid, graph.n_relations)
     encoded = encode_rules(model.rules, graph, "confidence")
@@ -58,20 +58,20 @@ def weigh_evidence(model: RuleReasoner, graph: Graph, valid: Triples, kind: Kind
 
 
 def _fit(examples: Examples, graph: Graph, importance: NDArray[np.float64], ridge: float, seed: int) -> Any:
-    """Count each example as often as it is important; the ridge grows with their number."""
+    """Fit on examples repeated by importance; the ridge grows with their number."""
     copies = np.repeat(np.arange(len(examples)), np.rint(COPIES * importance).astype(np.int64))
     return fit_evidence_weights(examples.take(copies), graph, [ridge * COPIES], seed)[0]
 
 
 def _ridge(tried: Sequence[Mapping[str, Any]]) -> float:
-    """The ridge that was chosen on equal weights."""
+    """Return the ridge that was chosen with equal weights."""
     return next((float(way["ridge"]) for way in tried if "ridge" in way), 16.0)
 
 
 def _importance(
     examples: Examples, graph: Graph, heads: NDArray[Any], kind: Kind, ridge: float, seed: int
 ) -> NDArray[np.float64]:
-    """(n,) with mean 1."""
+    """Return the importance of each example (n,), with mean 1."""
     n = len(examples)
     if kind == "equal":
         return np.ones(n)
@@ -95,7 +95,7 @@ def _importance(
 def _worst_group(
     examples: Examples, graph: Graph, groups: NDArray[np.int64], ridge: float, seed: int
 ) -> NDArray[np.float64]:
-    """Fit, look at the mean loss of each group, let groups with a larger one count for more, and so on."""
+    """Return weights of groups from repeated fits: groups with a larger mean loss count more."""
     sizes = np.bincount(groups, minlength=GROUPS)
     share, importance = sizes / sizes.sum(), np.ones(len(groups))
     for _ in range(ROUNDS):
@@ -108,7 +108,7 @@ def _worst_group(
 
 
 def _losses(examples: Examples, graph: Graph, weights: dict[str, tuple[float, ...]]) -> NDArray[np.float64]:
-    """-log softmax of each answer among its rivals (n,)."""
+    """Return -log softmax of each answer among competing candidates (n,)."""
     found = np.empty(len(examples))
     size = len(EVIDENCE_COLUMNS)
     for i, relation in enumerate(examples.relations.tolist()):
