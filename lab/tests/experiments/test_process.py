@@ -43,7 +43,7 @@ def test_what_goes_wrong_there_is_told_here(tmp_path: Path) -> None:
         run_apart(refuse, {"seed": 0}, tmp_path)
     with pytest.raises(InputError, match="ended with 3"):
         run_apart(crash, {"seed": 0}, tmp_path)
-    with pytest.raises(InputError, match=r"ended by SIGKILL \(there may have been too little memory\)"):
+    with pytest.raises(InputError, match=r"ended by SIGKILL \(perhaps out of memory\)"):
         run_apart(be_killed, {"seed": 0}, tmp_path)
 
 

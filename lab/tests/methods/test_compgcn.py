@@ -143,7 +143,7 @@ def test_odd_graphs(decoder: str) -> None:
         assert all(torch.isfinite(p).all() for p in model.network_.parameters())
         assert len(next(model.answer([("lonely", "r")], k=10))) == 4
     other = Dataset.from_names("other", train=[("x", "r", "y")]).graph
-    with pytest.raises(InputError, match="not seen"):
+    with pytest.raises(InputError, match="unseen entities"):
         next(model.answer([("x", "r")], graph=other))
 
 

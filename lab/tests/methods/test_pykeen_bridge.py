@@ -113,13 +113,16 @@ def test_more_arguments_reach_the_model() -> None:
     [
         ({"model": "TransEE"}, r"must be a model of PyKEEN, got 'TransEE'\. Closest: 'TransE'"),
         ({"model": "zzz"}, "They are: 'AutoSF', 'BoxE'"),
-        ({"model": "complexliteral"}, "made for numbers about entities"),
+        ({"model": "complexliteral"}, "needs numbers about entities"),
         ({"loop": "owa"}, "Argument 'loop' of Pykeen must be 'slcwa' or 'lcwa'"),
         ({"negatives": 0}, "Argument 'negatives'"),
         ({"size": 0}, "Argument 'size'"),
         ({"training.learning_rate": 0.0}, "Argument 'training.learning_rate'"),
         ({"model_options": [1]}, "Argument 'model_options' of Pykeen must be a dict of values by name or None"),
-        ({"model_options": {"loss": object()}}, "Argument 'model_options' of Pykeen must hold plain values"),
+        (
+            {"model_options": {"loss": object()}},
+            "'model_options' of Pykeen must have values that fit into JSON",
+        ),
     ],
 )
 def test_bad_options_are_named(options: dict[str, Any], said: str) -> None:
@@ -172,7 +175,7 @@ def test_what_pykeen_refuses_is_said() -> None:
 
 def test_entities_that_it_has_not_seen_are_refused() -> None:
     model = small(model="TransE").fit(GRAPH)
-    with pytest.raises(InputError, match="pykeen can't answer about entities that it has not seen"):
+    with pytest.raises(InputError, match="pykeen can't answer about unseen entities"):
         next(model.answer([("x", "r0")], graph=Dataset.from_names("new", train=[("x", "r0", "y")]).graph))
 
 

@@ -1,1 +1,1 @@
-"""The other methods of the paper's comparison, each written anew from its description: one file or folder a method."""
+"""The other methods of the paper's comparison, written from their publications, a file or folder each."""

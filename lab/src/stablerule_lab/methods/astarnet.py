@@ -1,4 +1,4 @@
-"""A*Net: NBFNet that follows only the most promising entities of a query, as A* would do it."""
+"""A*Net: NBFNet that follows only the most promising entities of a query, like A* search."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ TRAINING = Epochs(20, batch_size=32, learning_rate=0.005)
 
 
 class AStarNetwork(PathNetwork):
-    """NBFNet's layers on a part of the graph that each query chooses layer by layer, by a priority that is learned.
+    """NBFNet's layers on a part of the graph, which each query chooses in each layer by a learned priority.
 
-    The priority of a place with state h is s = MLP(h * Linear[h; q]), for all layers the same; it is where the search
-    goes on, it is how much of a state is sent, sigmoid(s) * h, and in the end it is the score.
+    A place is a pair (query, entity). The priority of a place with state h is s = MLP(h * Linear[h; q]), the same for
+    all layers. It chooses where the search continues, scales the messages, sigmoid(s) * h, and is the final score.
     """
 
     def __init__(
@@ -53,23 +53,23 @@ class AStarNetwork(PathNetwork):
         self.rate = nn.Sequential(nn.Linear(size, 2 * size), nn.ReLU(), nn.Linear(2 * size, 1))
 
     def priority(self, h: Tensor, q: Tensor) -> Tensor:
-        """(V,): of states and the vectors of their queries, both (V, d)."""
+        """Return the priorities (V,) of states and the vectors of their queries, both (V, d)."""
         rated: Tensor = self.rate(h * self.guess(torch.cat([h, q], dim=1)))[:, 0]
         return rated
 
     def all_scores(self, heads: Tensor, relations: Tensor, near: Neighbourhoods, wanted: Tensor | None) -> Tensor:
-        """Return (b, E); the search is the same for wanted places."""
+        """Return the scores (b, E); the search does not depend on the wanted places."""
         b, n = len(heads), near.n_entities
         q = self.queries(relations)  # (b, d)
         starts = torch.arange(b, device=heads.device) * n + heads
-        places, h, s = starts, q, self.priority(q, q)  # (V,), (V, d), (V,): all that was visited
+        places, h, s = starts, q, self.priority(q, q)  # (V,), (V, d), (V,): all visited places
         elsewhere = self.priority(torch.zeros_like(q), q)  # (b,)
         for layer in self.layers:
             table = elsewhere.detach()[:, None].repeat(1, n).view(-1).index_copy(0, places, s.detach())  # (b * E,)
             chosen = self._best_senders(places, s.detach(), near)
             senders = places[chosen]
             receivers = self._best_receivers(senders, table, near, b)
-            if wanted is not None and layer is self.layers[-1]:  # nobody asks for the others any more
+            if wanted is not None and layer is self.layers[-1]:  # the others are not needed any more
                 receivers = receivers[torch.isin(receivers, wanted)]
             sent = torch.sigmoid(s.index_select(0, chosen))[:, None] * h.index_select(0, chosen)
             old, own = rows_at(receivers, places, h), rows_at(receivers, starts, q)
@@ -84,16 +84,16 @@ class AStarNetwork(PathNetwork):
         return elsewhere[:, None].repeat(1, n).view(-1).index_copy(0, places, s).view(b, n)
 
     def _best_senders(self, places: Tensor, priority: Tensor, near: Neighbourhoods) -> Tensor:
-        """The numbers of the places, in their order, that send: for each query the best of those it has visited."""
+        """Return the indices of the sending places: the best visited ones of each query."""
         most = max(self.least, round(self.share * near.n_entities))
         order, query = _by_query(places // near.n_entities, priority)
         return order[_running(torch.ones_like(query), query) <= most].sort().values
 
     def _best_receivers(self, senders: Tensor, priority: Tensor, near: Neighbourhoods, n_queries: int) -> Tensor:
-        """The places that get messages: the best neighbours of the senders, until enough edges lead to them.
+        """Return the receiving places: the best neighbours of the senders, until they have enough edges.
 
-        All edges to a place have its priority, so the best edges are those to the best places. Of equal places, which
-        are those that have not been visited, the first come first.
+        An edge has the priority of its receiver, so the best edges lead to the best places. Unvisited places have equal
+        priorities and come in order of their numbers.
         """
         n = near.n_entities
         most = self.edge_share * len(near.tails) / n * max(self.least, round(self.share * n))
@@ -107,35 +107,34 @@ class AStarNetwork(PathNetwork):
 
 
 def _by_query(queries: Tensor, priority: Tensor) -> tuple[Tensor, Tensor]:
-    """An order by query, the best first, and the queries in this order."""
+    """Return an order by query, best first, and the queries in this order."""
     order = torch.argsort(priority, descending=True, stable=True)
     order = order[torch.argsort(queries[order], stable=True)]
     return order, queries[order]
 
 
 def _running(counts: Tensor, groups: Tensor) -> Tensor:
-    """Sums up to and with each count, from the beginning of its group; groups (n,) are sorted.
+    """Return cumulative sums within each group; groups (n,) are sorted.
 
     >>> _running(torch.tensor([1, 2, 5, 1]), torch.tensor([0, 0, 1, 1]))
     tensor([1, 3, 5, 6])
     """
     sums = counts.cumsum(0)
-    first = torch.searchsorted(groups, groups)  # of its group
+    first = torch.searchsorted(groups, groups)  # start of its group
     return sums - (sums - counts)[first]
 
 
 class AStarNet(PathReasoner):
-    """A*Net (Zhu et al., 2023): NBFNet, where each query looks at the most promising part of the graph.
+    """A*Net (Zhu et al., 2023): NBFNet, where each query uses the most promising part of the graph.
 
-    In each layer, of the entities that were visited those with the best priority send, and of the entities next to
-    them those with the best priority receive. The priority is learned with everything else: as it says how much of a
-    state is sent, and is the score in the end.
+    In each layer the visited entities with the best priority send, and their neighbours with the best priority receive.
+    The priority is trained with the rest, since it scales the messages and is the final score.
 
-    share: of all entities, how many send, but at least `least`; edge_share: how many edges are looked at, as a
-    multiple of what that many entities have on average. The other options are those of `NBFNet`.
+    share: the share of entities that send, but at least `least` of them; edge_share: the number of edges, as a multiple
+    of what that many entities have on average. The other options are those of `NBFNet`.
 
-    What differs: neighbours that don't send count as if they sent zeros, so degrees are those of the graph, not of
-    the part of it; and entities that were never visited share one score.
+    Differences from the publication: neighbours that do not send count as zeros, so degrees are those of the whole
+    graph; and all unvisited entities have the same score.
 
     >>> from stablerule import households
     >>> dataset = households(families=2, seed=0).dataset
@@ -177,7 +176,7 @@ class AStarNet(PathReasoner):
         self.seed = seed
 
     def build(self, entities: int, relations: int) -> AStarNetwork:
-        """Make the network."""
+        """Return the network."""
         return AStarNetwork(
             self.size,
             self.layers,

@@ -1,4 +1,4 @@
-"""CompGCN: embeddings of entities and relations that are first passed around the graph, then scored as others are."""
+"""CompGCN: embeddings of entities and relations after a graph convolution, scored like other embeddings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRAINING = Epochs(200, batch_size=256, learning_rate=0.001, check_every=5)
 
 
 def compose(entities: Tensor, relations: Tensor, how: Composition) -> Tensor:
-    """From rows of entities and of relations, (n, d) both, to what a neighbour says, (n, d).
+    """Return the messages (n, d) of entities and relations, both (n, d).
 
     "correlate": the circular correlation, c_k = sum over i of entity_i * relation_{i + k mod d}.
     """
@@ -41,30 +41,30 @@ def compose(entities: Tensor, relations: Tensor, how: Composition) -> Tensor:
 
 
 class Messages:
-    """The edges of a graph, ready to carry what neighbours say.
+    """The edges of a graph, prepared for messages.
 
-    Edges of one head and one relation say the same, so there is one message for each such bundle (Z,). Each entity
-    hears two sums, first of the facts that begin at it (which arrive as inverses), then of those that end at it: 2E
-    receivers. The edges that leave an entity, in their order, tell what arrives there: nothing is sorted.
+    Edges with the same head and relation have the same message, so there is one for each such bundle (Z,). Each entity
+    receives two sums: over the facts where it is the head (their inverses arrive), then over those where it is the
+    tail. That makes 2E receivers. The outgoing edges are already in this order, so nothing is sorted.
     """
 
     def __init__(self, near: Neighbourhoods) -> None:
         n, begins = near.n_entities, near.bundle_offsets[:-1]
         self.heads, self.relations = torch.repeat_interleave(near.bundle_offsets.diff()), near.bundle_relations  # (Z,)
         is_fact = self.relations < near.n_relations
-        # Of the edges that leave an entity, facts come before inverses.
+        # Among the outgoing edges of an entity, facts come before inverses.
         middle = near.edge_offsets[begins + torch.bincount(self.heads[is_fact], minlength=n)]  # (E,)
         offsets = torch.cat([torch.stack([near.offsets[:-1], middle], dim=1).view(-1), near.offsets[-1:]])
         receivers = 2 * near.tails + is_fact.repeat_interleave(near.edge_offsets.diff())
         self.flow = Flow(offsets, near.sent_by, near.edge_offsets, receivers)
-        # Each edge counts 1 / sqrt(out-degree * in-degree), as in graph convolutions, for facts and inverses apart;
-        # as many edges leave an entity one way as arrive the other way.
+        # Each edge has weight 1 / sqrt(out-degree * in-degree), as in graph convolutions, for facts and inverses apart;
+        # as many facts leave an entity as inverses arrive.
         self.heard = self.flow.arrived.clamp(min=1).rsqrt()[:, None]  # (2E, 1)
         self.sent = self.heard[2 * self.heads + ~is_fact]  # (Z, 1)
 
 
 class CompGCNLayer(nn.Module):
-    """One round: each entity hears its neighbours, facts and inverses and itself by matrices of their own."""
+    """One layer: messages of facts, of inverses and of the entity itself, each with its own matrix."""
 
     def __init__(self, size: int, composition: Composition, dropout: float) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class CompGCNLayer(nn.Module):
         self.norm = nn.BatchNorm1d(size)
 
     def forward(self, entities: Tensor, relations: Tensor, messages: Messages) -> tuple[Tensor, Tensor]:
-        """From tables of entities (E, d) and relations (2R, d) to the next ones."""
+        """Return the next tables of entities (E, d) and relations (2R, d)."""
         heads, types = entities.index_select(0, messages.heads), relations.index_select(0, messages.relations)
         said = compose(heads, types, self.composition) * messages.sent  # (Z, d)
         heard = total(said, messages.flow) * messages.heard  # (2E, d)
@@ -90,7 +90,7 @@ class CompGCNLayer(nn.Module):
 
 
 class Convolution(nn.Module):
-    """ConvE's way to a place for the answer: head and relation as a picture, 3 x 3 filters, back to a row."""
+    """ConvE: head and relation as a picture, 3 x 3 filters, and back to a vector."""
 
     def __init__(self, size: int, height: int, filters: int, dropout: float) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class Convolution(nn.Module):
         self.flat = nn.Linear(filters * 2 * size, size)
 
     def forward(self, heads: Tensor, relations: Tensor) -> Tensor:
-        """(b, d) from two of (b, d)."""
+        """Return (b, d) from heads and relations, both (b, d)."""
         picture = torch.cat([heads, relations], dim=1).view(-1, 1, 2 * self.height, self.width)
         found = functional.relu(self.between(self.filter(self.before(picture))))
         found = functional.dropout(found, self.dropout, self.training)
@@ -110,7 +110,7 @@ class Convolution(nn.Module):
 
 
 class CompGCNNetwork(Scorer):
-    """Tables of entities and relations, layers, and a score of (head, relation) against all entities."""
+    """Tables of entities and relations, convolution layers, and scores of (head, relation) for all entities."""
 
     def __init__(
         self,
@@ -135,10 +135,10 @@ class CompGCNNetwork(Scorer):
         self.loss_kind, self.spare_known, self.dropout, self.hide_asked = loss, spare_known, dropout, hide_asked
         self._looked_at: tuple[Edges, Messages] | None = None
         self._near: tuple[Edges, Neighbourhoods] | None = None
-        self._encoded: tuple[Edges, Tensor, Tensor] | None = None  # while nothing is learned, tables stay
+        self._encoded: tuple[Edges, Tensor, Tensor] | None = None  # cached outside of training
 
     def scores(self, heads: Tensor, relations: Tensor, edges: Edges) -> Tensor:
-        """Return (b, E)."""
+        """Return the scores (b, E)."""
         if self.training or torch.is_grad_enabled():
             return self._compared(heads, relations, *self._encode(self._messages(edges)))
         if self._encoded is None or self._encoded[0] is not edges:
@@ -146,12 +146,12 @@ class CompGCNNetwork(Scorer):
         return self._compared(heads, relations, *self._encoded[1:])
 
     def train(self, mode: bool = True) -> Self:
-        """Begin or end to learn; `eval` comes here, too, after which the tables may be others."""
+        """Switch training mode and drop cached tables; `eval` calls this, too."""
         self._encoded = None
         return super().train(mode)
 
     def loss(self, queries: Tensor, edges: Edges) -> Tensor:
-        """Return the mean loss of queries with their answers (b, 3)."""
+        """Return the mean loss of queries with answers (b, 3)."""
         heads, relations, tails = queries.unbind(1)
         messages = Messages(self._known(edges).without(queries)) if self.hide_asked else self._messages(edges)
         scores = self._compared(heads, relations, *self._encode(messages))
@@ -174,7 +174,7 @@ class CompGCNNetwork(Scorer):
         return self._looked_at[1]
 
     def _encode(self, messages: Messages) -> tuple[Tensor, Tensor]:
-        """The tables after all layers: (E, d), (2R, d)."""
+        """Return the tables after all layers: (E, d), (2R, d)."""
         entities: Tensor = self.entities
         relations: Tensor = self.relations
         for layer in self.layers:
@@ -189,23 +189,23 @@ class CompGCNNetwork(Scorer):
 
 
 def _height(size: int) -> int:
-    """The side of the picture nearest to a square."""
+    """Return the height of the picture that is nearest to a square."""
     return max(side for side in range(1, int(size**0.5) + 1) if size % side == 0)
 
 
 class CompGCN(NeuralReasoner):
-    """CompGCN (Vashishth et al., 2020): embeddings of entities and relations, after a graph convolution.
+    """CompGCN (Vashishth et al., 2020): embeddings of entities and relations after a graph convolution.
 
-    Each entity hears what its neighbours are together with the relation to them (`composition`); facts that end at it,
-    facts that begin at it and itself have a matrix each; relations have one, too. The tables that come out are scored
-    by DistMult, or by the filters of ConvE. The whole graph is encoded for every batch.
+    Each entity receives messages composed of a neighbour and the relation to it (`composition`). Incoming facts,
+    outgoing facts and the entity itself have a matrix each; relations have one, too. DistMult or ConvE scores the
+    result. The whole graph is encoded for every batch.
 
-    loss: "softmax" is the cross-entropy of the answer among all entities, where `spare_known` leaves other known
-    answers out; "bce" asks for all known answers at once, as the authors do. hide_asked: leaves the facts of a batch
-    out of the graph, so that no answer is heard before it is asked for; the authors do not. training: see `Epochs`.
+    loss: "softmax" is the cross-entropy among all entities, where `spare_known` excludes other known answers; "bce"
+    trains on all known answers at once, as published. hide_asked: remove the facts of a batch from the graph, so that
+    no message reveals an answer; the authors do not. training: see `Epochs`.
 
-    What differs: the loss, since a softmax learns better and faster on small graphs; and after the filters of
-    ConvE, a row is normalised by itself, so that a batch may be a single query.
+    Differences from the publication: the default loss, since a softmax trains better and faster on small graphs; and
+    layer instead of batch normalisation after the filters of ConvE, so that a batch may be a single query.
 
     >>> from stablerule import households
     >>> dataset = households(families=2, seed=0).dataset
@@ -246,7 +246,7 @@ class CompGCN(NeuralReasoner):
         self.seed = seed
 
     def build(self, entities: int, relations: int) -> CompGCNNetwork:
-        """Make the network."""
+        """Return the network."""
         return CompGCNNetwork(
             entities,
             relations,

@@ -1,4 +1,4 @@
-"""ComplEx: DistMult in complex numbers, where the direction of a relation matters."""
+"""ComplEx: DistMult with complex numbers, so that relations have a direction."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ TRAINING = Epochs(200, batch_size=512, learning_rate=0.1, optimizer="adagrad", c
 
 
 class ComplExNetwork(Products):
-    """score(h, r, t) = Re(sum of h * r * conjugate(t)); rows have the real parts before the imaginary ones."""
+    """score(h, r, t) = Re(sum of h * r * conjugate(t)); rows store the real parts before the imaginary ones."""
 
     def place(self, heads: Tensor, relations: Tensor) -> Tensor:
-        """Return h * r, (b, 2d): its plain product with a tail is the real part with the conjugate."""
+        """Return h * r (b, 2d), whose dot product with a tail is the score."""
         return multiply_rows(heads, relations)
 
     def moduli(self, rows: Tensor) -> Tensor:
-        """Return (b, d)."""
+        """Return the moduli (b, d)."""
         return measure_moduli(rows)
 
 
 class ComplEx(EmbeddingReasoner):
     """Trouillon et al. (2016): score(h, r, t) = real part of the sum of h * r * conjugate(t), in complex numbers.
 
-    It is learned as Lacroix et al. (2018) do: inverses with rows of their own, a softmax over all entities, cubes of
-    the moduli as regulariser (their N3), Adagrad. The paper has drawn negatives, a logistic loss and squares.
+    Trained as by Lacroix et al. (2018): separate inverse relations, a softmax over all entities, the N3 regulariser
+    (cubes of the moduli), Adagrad. The original publication has sampled negatives, a logistic loss and squares.
 
-    size: complex numbers in a row, so twice as many parameters. negatives: rivals that are drawn for a batch; None is
-    all entities. n3: weight of the cubes. dropout: share of the product of head and relation that is left out while
-    learning. deviation: of the first values; large ones never find their way. training: see `Epochs`.
+    size: complex numbers in a row, so twice as many parameters. negatives: sampled for each batch; None uses all
+    entities. n3: weight of the regulariser. dropout: on the product of head and relation. deviation: of the initial
+    values; large ones do not converge. training: see `Epochs`.
 
     >>> from stablerule import Dataset
     >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
@@ -69,7 +69,7 @@ class ComplEx(EmbeddingReasoner):
         self.seed = seed
 
     def build(self, entities: int, relations: int) -> ComplExNetwork:
-        """Make the network."""
+        """Return the network."""
         told = Objective(negatives=self.negatives, n3=self.n3, dropout=self.dropout)
         return ComplExNetwork(self._table(entities, 2 * self.size), self._table(2 * relations, 2 * self.size), told)
 

@@ -1,4 +1,4 @@
-"""DistMult: a relation weighs the dimensions in which two entities agree."""
+"""DistMult: a relation weights the dimensions that two entities share."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ class DistMultNetwork(Products):
     """score(h, r, t) = sum over the dimensions of h * r * t."""
 
     def place(self, heads: Tensor, relations: Tensor) -> Tensor:
-        """Return (b, d)."""
+        """Return h * r (b, d)."""
         return heads * relations
 
 
 class DistMult(EmbeddingReasoner):
     """Yang et al. (2015): score(h, r, t) = sum of h * r * t over the dimensions, a diagonal bilinear form.
 
-    In the paper the same row of a relation answers both (h, r, ?) and (?, r, t), which makes every relation symmetric,
-    and a fact is held against two drawn ones by a margin. Here an inverse has a row of its own, and a fact is held
-    against all entities by a softmax, which later work found to matter more than the choice of a model.
+    In the publication a relation has one row for (h, r, ?) and (?, r, t), so every relation is symmetric, and the loss
+    is a margin against two sampled facts. Here an inverse has its own row, and the loss is a softmax over all entities,
+    which later work found to matter more than the choice of a model.
 
-    size: numbers in a row. negatives: rivals that are drawn for a batch; None is all entities.
-    n3: weight of the cubes of the numbers that a fact uses, against learning by heart. dropout: share of the product of
-    head and relation that is left out while learning. deviation: of the first values; large ones never find their way.
-    training: see `Epochs`.
+    size: numbers in a row. negatives: sampled for each batch; None uses all entities. n3: weight of the regulariser,
+    the cubes of the numbers that a fact uses. dropout: on the product of head and relation. deviation: of the initial
+    values; large ones do not converge. training: see `Epochs`.
 
     >>> from stablerule import Dataset
     >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
@@ -66,7 +65,7 @@ class DistMult(EmbeddingReasoner):
         self.seed = seed
 
     def build(self, entities: int, relations: int) -> DistMultNetwork:
-        """Make the network."""
+        """Return the network."""
         told = Objective(negatives=self.negatives, n3=self.n3, dropout=self.dropout)
         return DistMultNetwork(self._table(entities, self.size), self._table(2 * relations, self.size), told)
 

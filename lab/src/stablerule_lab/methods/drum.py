@@ -1,4 +1,4 @@
-"""DRUM: several chains of attended relations, with staying in place among the relations."""
+"""DRUM: attention over relations in several chains, with "stay" as one of the relations."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ TRAINING = Epochs(10, batch_size=64, learning_rate=0.001, clip=5.0, patience=3)
 class DRUM(DifferentiableReasoner):
     """Differentiable rules of Sadeghian, Armandpour, Ding and Wang (2019): Neural-LP with more than one chain.
 
-    Each of the `chains`, whose number is the paper's rank, has its own LSTM, which reads the asked relation in both
-    directions; all share the layer that attends to relations. One more operator stays in place, which is what makes
-    rules shorter than `max_length`; there is no memory. With a single chain, "mother's brother or father's sister"
-    can't be said without "mother's sister".
+    Each chain (`chains` is the publication's rank) has its own LSTM, which reads the query relation in both directions;
+    all share the layer that attends to relations. One more operator stays in place and makes rules shorter than
+    `max_length`; there is no memory. A single chain cannot express "mother's brother or father's sister" without
+    "mother's sister".
 
-    Unlike the paper, the chains are averaged, not summed, which is the same order and makes scores shares; and as in
-    `NeuralLP`, a query leaves out its own fact only, and a gradient is cut by its length.
+    Differences from the publication: chains are averaged instead of summed, which gives the same order and scores
+    below 1; a query hides its own fact only, and gradients are clipped by norm, as in `NeuralLP`.
 
     >>> from stablerule import Dataset
     >>> families = [(f"ann {i}", f"bob {i}", f"cid {i}") for i in range(8)]
@@ -67,7 +67,7 @@ class DRUM(DifferentiableReasoner):
         self.seed = seed
 
     def build(self, entities: int, relations: int) -> DRUMNetwork:
-        """Make the network."""
+        """Return the network."""
         return DRUMNetwork(relations, self.max_length, self.chains, self.size)
 
     def _check_options(self) -> None:
@@ -76,7 +76,7 @@ class DRUM(DifferentiableReasoner):
 
 
 class DRUMNetwork(AttentionScorer):
-    """The attention of DRUM: chains without memory, whose steps may stay."""
+    """The attention of DRUM: chains without memory, which may stay in place."""
 
     def __init__(self, relations: int, length: int, chains: int, size: int) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class DRUMNetwork(AttentionScorer):
         self.operators = nn.Linear(2 * size, 2 * relations + 1)
 
     def attention(self, relations: Tensor) -> tuple[Tensor, Tensor]:
-        """a_t = softmax(W [h_t, h'_t] + b) for each chain."""
+        """Return a_t = softmax(W [h_t, h'_t] + b) for each chain."""
         asked = self.queries(repeated_queries(relations, self.end, self.length))  # (g, L+1, d)
         h = torch.stack([states(asked)[0][:, :-1] for states in self.states], dim=1)  # (g, C, L, 2d)
         a = self.operators(h).softmax(-1)  # (g, C, L, 2R+1)

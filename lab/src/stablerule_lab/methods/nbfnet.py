@@ -1,4 +1,4 @@
-"""NBFNet: a state for every entity, made of all paths from the head of the query, as Bellman and Ford would do it."""
+"""NBFNet: a state for each entity from all paths of the query's head, by a neural Bellman-Ford algorithm."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRAINING = Epochs(20, batch_size=32, learning_rate=0.005)
 
 
 class NBFNetNetwork(PathNetwork):
-    """score(v) = MLP[h_v; q] after some layers, where h starts as the query vector q at the head and zero elsewhere."""
+    """score(v) = MLP[h_v; q] after the layers; h starts as the query vector q at the head and 0 elsewhere."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class NBFNetNetwork(PathNetwork):
         self.answer = nn.Sequential(nn.Linear(2 * size, 2 * size), nn.ReLU(), nn.Linear(2 * size, 1))
 
     def all_scores(self, heads: Tensor, relations: Tensor, near: Neighbourhoods, wanted: Tensor | None) -> Tensor:
-        """Return (b, E)."""
+        """Return the scores (b, E)."""
         b, n = len(heads), near.n_entities
         q = self.queries(relations)  # (b, d)
         sets = near.reached(heads, len(self.layers))
@@ -54,7 +54,7 @@ class NBFNetNetwork(PathNetwork):
         ways: dict[tuple[int, int], tuple[Passage, Degrees, Tensor]] = {}
         for layer, places, receivers in zip(self.layers, sets, sets[1:], strict=False):
             way = id(places), id(receivers)
-            if way not in ways:  # the same once everything is reached
+            if way not in ways:  # the same once all entities are reached
                 own = rows_at(receivers, starts, q)
                 ways = {way: (near.passage(places, receivers, b), Degrees(near, receivers), own)}
             passage, degrees, own = ways[way]
@@ -67,20 +67,19 @@ class NBFNetNetwork(PathNetwork):
 
 
 class NBFNet(PathReasoner):
-    """Neural Bellman-Ford networks (Zhu et al., 2021): every answer has a state, the sum of all paths to it.
+    """Neural Bellman-Ford networks (Zhu et al., 2021): each entity has a state that summarises all paths to it.
 
-    h starts as q, the vector of the query relation, at the head. In each layer the messages h_x * w_q(relation) that
-    arrive at an entity, with q itself at the head, are gathered and change its state; a small network scores the last
-    state. The facts of a batch are left out of the graph while it learns from them.
+    h starts as q, the vector of the query relation, at the head. Each layer aggregates the messages h_x * w_q(relation)
+    that arrive at an entity (and q at the head) into its next state; a small network scores the last state. Training
+    removes the facts of a batch from the graph.
 
-    What differs: entities that no path has reached yet keep the state zero, where the authors' biases give them
-    another one. So a layer costs what is near the head, not the whole graph: a twentieth, on a graph of families. And
-    `negatives` may be None, for a softmax over all entities, which costs little more on small graphs; known answers are
-    not among the rivals.
+    Differences from the publication: unreached entities keep the state 0, without biases, so a layer costs only the
+    part of the graph near the head (a twentieth on a graph of families). `negatives` may be None, for a softmax over
+    all entities except known answers, which is little slower on small graphs.
 
-    layers, size: how long paths may be, and the numbers of a state. aggregation: "pna", or "sum", which is twice as
-    fast. temperature: below 1, hard negatives count the more. training: see `Epochs`. Queries that do not fit into
-    memory at once are worked on part by part.
+    layers: the longest path. size: numbers of a state. aggregation: "pna", or "sum", which is twice as fast.
+    temperature: below 1 it gives hard negatives more weight. training: see `Epochs`. Queries that do not fit into
+    memory are processed in parts.
 
     >>> from stablerule import households
     >>> dataset = households(families=2, seed=0).dataset
@@ -116,7 +115,7 @@ class NBFNet(PathReasoner):
         self.seed = seed
 
     def build(self, entities: int, relations: int) -> NBFNetNetwork:
-        """Make the network."""
+        """Return the network."""
         return NBFNetNetwork(
             self.size, self.layers, relations, self.aggregation, self.dropout, self.negatives, self.temperature
         )

@@ -1,4 +1,4 @@
-"""NCRL: rules by neural composition of relations, the network of this package without its weights."""
+"""NCRL: rules by neural composition of relations, with the network of this package and without weights."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from stablerule.extending import Learned, Lesson
     from stablerule.graph import Dataset, Graph, Triples
 
-HELD_OUT = 0.05  # of the samples, to judge when to stop
+HELD_OUT = 0.05  # share of the samples for early stopping
 
 
 @dataclass(frozen=True)
 class CompositionTraining:
-    """How the network of NCRL learns.
+    """How the network of NCRL is trained.
 
-    size: numbers of an embedding. steps: batches for each length. batch_size: samples in a batch. learning_rate: None
-    is that of the variant. patience: looks at held-out samples without a gain before a length ends; None takes all
-    steps, and holds no samples out.
+    size: numbers of an embedding. steps: batches for each rule length. batch_size: samples in a batch. learning_rate:
+    None uses that of the variant. patience: checks of held-out samples without a gain before a length ends; None trains
+    all steps and holds out no samples.
     """
 
     size: int = 128
@@ -62,7 +62,7 @@ class CompositionTraining:
 
 
 class Variant(NamedTuple):
-    """What `fixed` mends, and `faithful` leaves as it was published."""
+    """The points that `fixed` corrects and `faithful` keeps as published."""
 
     min_length: int
     selector: Selector
@@ -78,11 +78,11 @@ VARIANTS = {
 
 
 class NCRLNetwork(RuleNetwork):
-    """The compositional network, with an attention of another kind.
+    """The compositional network with NCRL's attention.
 
-    NEG has no row of its own: its key is the state's own, (w W2) for a state w, so that a state which resembles itself
-    more than any relation is none of them. The values are the raw embeddings, and the state itself in the slot of NEG:
-    a pair that resembles no relation is replaced by its state.
+    NEG, the class "no relation", has no row: its key is the state's own, (w W2) for a state w. So a state that is more
+    similar to itself than to any relation is none of them. The values are the raw embeddings, and the state itself for
+    NEG: a pair that is like no relation is replaced by its state.
 
     >>> network = NCRLNetwork(relation_count=3, size=8, generator=torch.Generator().manual_seed(0))
     >>> network(torch.tensor([[0, 1, 5]]))[1].shape
@@ -96,7 +96,7 @@ class NCRLNetwork(RuleNetwork):
         del self.negative
 
     def compute_tables(self) -> Tables:
-        """Compute what all bodies of a step share; a merge is a mixture of the relations as they are."""
+        """Compute what all bodies of a step share. A merge is a mixture of the raw relation embeddings."""
         gates = self.relations @ self.input_weight.T + self.bias  # (2R, 4d)
         keys = self.relations @ self.key_weight @ self.query_weight.T / self.size**0.5  # (2R, d)
         return Tables(gates, gates, keys)
@@ -112,19 +112,18 @@ class NCRLNetwork(RuleNetwork):
 
 
 class NCRL(RuleReasoner):
-    """Learns P(head relation | body) by merging a body, pair by pair, into one relation (Cheng et al. 2023).
+    """Learn P(head relation | body) by merging a body, pair by pair, into one relation (Cheng et al. 2023).
 
-    Body lengths are learned one after the other, `training.steps` batches each; the best bodies of each relation are
-    its rules.
+    Body lengths are trained in turn, with `training.steps` batches each. The best bodies of a relation are its rules.
 
-    `faithful` does as the published code: the scorer that chooses a pair is never trained, for "the largest" has no
-    gradient; bodies begin at length 2; only walks that never closed are negative; the rate is tiny; and an answer's
-    score is the sum of paths times the rule's score, whatever other aggregation valid facts would choose.
-    `fixed` trains the scorer (straight-through), has bodies of length 1 as well, takes every open path as negative,
-    learns at a rate that gets somewhere, falling to nothing, and lets valid facts choose the aggregation.
-    Both walk and answer as this package does, with distinct entities along a path, and know no constants.
+    `faithful` follows the published code. Its scorer, which chooses the pair to merge, is never trained, since argmax
+    has no gradient. Bodies have at least length 2; only walks that never closed are negative; the learning rate is
+    tiny; an answer's score is the sum of paths times the rule's score.
+    `fixed` trains the scorer (straight-through), adds bodies of length 1, takes every open path as negative, uses a
+    larger learning rate that decays to 0, and chooses the aggregation on validation facts.
+    Both use this package's walks and answers, with distinct entities along a path, and no constants.
 
-    aggregation: "auto" is what the variant does. training: see `CompositionTraining`.
+    aggregation: "auto" follows the variant. training: see `CompositionTraining`.
 
     >>> from stablerule import households
     >>> dataset = households(families=5, seed=0).dataset
@@ -172,12 +171,12 @@ class NCRL(RuleReasoner):
         examples: Triples | None = None,
         minutes: float | None = None,
     ) -> Self:
-        """Learn from a graph; `valid` chooses the aggregation and calibrates."""
+        """Train on a graph; `valid` is for choosing the aggregation and for calibration."""
         lesson = self._begin(graph, valid, examples, minutes)
         return self._end(lesson, fit_ncrl(lesson, self))
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
-        """Say what `fit` would do on a graph, and what it would cost, by doing one step."""
+        """Return the plan and cost of `fit` on a graph, measured by one training step."""
         self.check_options()
         usual, o, then = VARIANTS[self.variant], self.training, []
         samples = sample_rules(graph, PILOT_WALKS, max_length=self.max_length, min_length=usual.min_length)
@@ -204,23 +203,23 @@ class NCRL(RuleReasoner):
 
 
 def fit_ncrl(lesson: Lesson, o: NCRL) -> Learned:
-    """Learn rules from sampled paths with the network, length after length, without weights."""
+    """Learn rules from sampled paths with the network, one length after the other, without weights."""
     usual = VARIANTS[o.variant]
-    # The published code adds up paths times score, whatever else answers better.
+    # The published code always adds up paths times score.
     weighing = o
     if o.variant == "faithful" and o.aggregation == "auto":
         weighing = NCRL(aggregation="count", by="score", seed=o.seed)
 
     # 1. sample: (body, head relation) pairs from walks
     samples = sample_chains(lesson, o, min_length=usual.min_length, negatives=usual.negatives)
-    if not samples.n_bodies:  # every walk came back to where it began
+    if not samples.n_bodies:  # no walk reached another entity
         return finish_learning(lesson, weighing, RuleSet(), samples=samples.n_samples, bodies=0)
 
     # 2. train: P(head relation | body)
     network = make_network(lesson.graph, o)
     course = train_network(network, samples, choose_training(o), None, o.seed, o.device, budget=lesson.budget)
 
-    # 3. extract the best bodies of each relation, by the network alone, and 4. measure them on the graph
+    # 3. extract the best bodies of each relation by the network alone, 4. measure them on the graph
     scored = score_bodies(samples, lambda bodies: predict_head_probabilities(network, bodies, o.device), None)
     rules = measure_best(lesson, o, samples, scored)
 
@@ -229,14 +228,14 @@ def fit_ncrl(lesson: Lesson, o: NCRL) -> Learned:
 
 
 def make_network(graph: Graph, o: NCRL) -> NCRLNetwork:
-    """Make the network that a learner begins with."""
+    """Return the initial network of a learner."""
     first_values = torch.Generator().manual_seed(o.seed)
     selector = VARIANTS[o.variant].selector
     return NCRLNetwork(graph.n_relations, o.training.size, selector=selector, generator=first_values)
 
 
 def choose_training(o: NCRL) -> Training:
-    """Say what the training loop of this package does for a variant."""
+    """Return the options of this package's training loop for a variant."""
     usual, t = VARIANTS[o.variant], o.training
     return Training(
         size=t.size,

@@ -1,4 +1,4 @@
-"""Neural-LP: one chain of attended relations, with a memory of the values on the way."""
+"""Neural-LP: one chain of attention over relations, with a memory of earlier values."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ TRAINING = Epochs(10, batch_size=64, learning_rate=0.001, clip=5.0, patience=3)
 class NeuralLP(DifferentiableReasoner):
     """Differentiable rules of Yang, Yang and Cohen (2017): at each step a recurrent network attends to relations.
 
-    An LSTM reads the asked relation `max_length` times and then an end; each of its states says which relations the
-    mass at the head is carried along next, and which of the values so far it takes up. The last says how the values add
-    up to the answer: so rules of all lengths up to `max_length` compete.
+    The mass starts at the head. An LSTM reads the query relation `max_length` times and then an end token. Each state
+    says along which relations the mass moves next, and from which earlier values it starts. The last state says how the
+    values add up to the answer, so rules of all lengths up to `max_length` compete.
 
-    Unlike the paper, a query leaves out its own fact, and not those of the whole batch: that is how it will be asked.
-    A gradient is cut by its length, not number by number. Rules are read from the attention: those that weigh
-    `min_weight` of the heaviest of their relation.
+    Differences from the publication: a query hides its own fact, not those of the whole batch, as in evaluation; and
+    gradients are clipped by norm, not by value. Rules are read from the attention: those with at least `min_weight` of
+    the weight of their relation's heaviest rule.
 
     >>> from stablerule import Dataset
     >>> families = [(f"ann {i}", f"bob {i}", f"cid {i}") for i in range(8)]
@@ -65,7 +65,7 @@ class NeuralLP(DifferentiableReasoner):
         self.seed = seed
 
     def build(self, entities: int, relations: int) -> NeuralLPNetwork:
-        """Make the network."""
+        """Return the network."""
         return NeuralLPNetwork(relations, self.max_length, self.size)
 
     def _check_options(self) -> None:
@@ -84,7 +84,7 @@ class NeuralLPNetwork(AttentionScorer):
         self.operators = nn.Linear(size, 2 * relations)
 
     def attention(self, relations: Tensor) -> tuple[Tensor, Tensor]:
-        """a_t = softmax(W h_t + b) and b_t = softmax(h_t . [h_0 .. h_t])."""
+        """Return a_t = softmax(W h_t + b) and b_t = softmax(h_t . [h_0 .. h_t])."""
         h, _ = self.states(self.queries(repeated_queries(relations, self.end, self.length)))  # (g, L+1, d)
         a = self.operators(h[:, :-1]).softmax(-1)  # (g, L, 2R)
         later = torch.ones(self.length + 1, self.length + 1, dtype=torch.bool, device=h.device).triu(1)

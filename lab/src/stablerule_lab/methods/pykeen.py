@@ -1,4 +1,4 @@
-"""Any model of PyKEEN, through our splits, seeds and evaluator."""
+"""Any model of PyKEEN, with our splits, seeds and evaluator."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ try:
 except ImportError as error:
     if (error.name or "").partition(".")[0] != "pykeen":
         raise
-    raise MissingExtra(
-        "Learning with a model of PyKEEN", package="pykeen", extra="pykeen", distribution="./lab"
-    ) from error
+    raise MissingExtra("Training a model of PyKEEN", package="pykeen", extra="pykeen", distribution="./lab") from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,29 +41,29 @@ if TYPE_CHECKING:
     from stablerule.graph import Dataset, Graph, Triples
     from stablerule_lab.methods.shared.edges import Edges
 
-NEED_MORE = {  # than the facts of a graph
+NEED_MORE = {  # models that need more than the facts of a graph
     "ComplExLiteral": "numbers about entities",
     "DistMultLiteral": "numbers about entities",
     "DistMultLiteralGated": "numbers about entities",
     "InductiveNodePiece": "a second graph",
     "InductiveNodePieceGNN": "a second graph",
-    "CooccurrenceFilteredModel": "no learning",
-    "FixedModel": "no learning",
+    "CooccurrenceFilteredModel": "no training",
+    "FixedModel": "no training",
 }
 KINDS: dict[str, type[Model]] = {
     kind.__name__: kind
     for kind in sorted(model_resolver.lookup_dict.values(), key=lambda kind: kind.__name__)
     if kind.__name__ not in NEED_MORE
 }
-NEED_INVERSES, MAKE_INVERSES = {"CompGCN", "NodePiece"}, {"RGCN"}  # the second makes them itself
-NUMBERS_AT_ONCE = 1 << 24  # that a model may compute for scores, about a row of its size for each: 64 MB
+NEED_INVERSES, MAKE_INVERSES = {"CompGCN", "NodePiece"}, {"RGCN"}  # RGCN makes inverses itself
+NUMBERS_AT_ONCE = 1 << 24  # scores computed at once, each with about one row of the model: 64 MB
 TRAINING = Epochs(200, batch_size=256, learning_rate=0.003, check_every=5)
 
 
 class PykeenScorer(Scorer):
-    """A model of PyKEEN that answers in our ids: the heads of r are asked for as its head prediction says.
+    """A model of PyKEEN that answers with our ids; inverse relations use its head prediction.
 
-    facts: (n, 3) of the graph it was made for; some models pass messages along them, so they are kept with it.
+    facts: (n, 3), the graph of the model; some models pass messages along them, so they are saved, too.
     """
 
     facts: Tensor
@@ -77,11 +75,11 @@ class PykeenScorer(Scorer):
         self.step = max(1, NUMBERS_AT_ONCE // max(1, model.num_entities * size))
 
     def loss(self, queries: Tensor, edges: Edges) -> Tensor:
-        """Not here: PyKEEN's own loop trains it."""
+        """Not used: PyKEEN's own loop trains the model."""
         raise NotImplementedError
 
     def scores(self, heads: Tensor, relations: Tensor, edges: Edges) -> Tensor:
-        """Return (b, E)."""
+        """Return the scores (b, E)."""
         n = self.model.num_real_relations
         found = torch.empty(len(heads), self.model.num_entities, device=heads.device)
         for rows in torch.split(torch.nonzero(relations < n).flatten(), self.step):
@@ -92,11 +90,11 @@ class PykeenScorer(Scorer):
 
 
 class _Enough(Exception):
-    """Learning has come to its end."""
+    """Ends PyKEEN's loop."""
 
 
 class _Watch(TrainingCallback):
-    """Judges PyKEEN's loop after its epochs as our own loop does, and ends it in time."""
+    """Evaluates after PyKEEN's epochs as our own loop does, and ends training in time."""
 
     def __init__(
         self,
@@ -112,11 +110,11 @@ class _Watch(TrainingCallback):
         self._began = time.perf_counter()
 
     def on_batch(self, epoch: int, batch: Any, batch_loss: float, **_: Any) -> None:
-        """Note the loss."""
+        """Record the loss."""
         self._losses.append(batch_loss)
 
     def post_batch(self, epoch: int, batch: Any, **_: Any) -> None:
-        """End in the middle of an epoch if there is no time left."""
+        """End within an epoch if the time budget is used up."""
         if self._best.out_of_time or self._interrupted():
             self._best.end("minutes" if self._best.out_of_time else "interrupt")
             self._end_epoch()
@@ -124,7 +122,7 @@ class _Watch(TrainingCallback):
             raise _Enough
 
     def post_epoch(self, epoch: int, epoch_loss: float, **_: Any) -> None:
-        """Judge the model where it is due."""
+        """Evaluate the model when it is due."""
         self._end_epoch()
         if epoch % self._o.check_every == 0 or epoch == self._o.epochs:
             self._best.look()
@@ -140,16 +138,16 @@ class _Watch(TrainingCallback):
 
 
 class Pykeen(NetworkReasoner):
-    """Runs a model of the package PyKEEN, by its name there, with PyKEEN's own training loop.
+    """Train a model of PyKEEN, by its name there, with PyKEEN's training loop.
 
-    Splits, seed, early stopping on valid facts, the budget of minutes, ranks and the saved folder are ours.
+    Splits, seed, early stopping on validation facts, time budget, ranks and model folder are ours.
 
-    loop: "slcwa" draws `negatives` wrong facts for each right one, from both ends; "lcwa" scores all tails of a (head,
-        relation), with inverse relations for the heads.
-    model_options: more arguments of the model, such as {"loss": "nssa"}; values must be plain, to be kept as JSON.
+    loop: "slcwa" samples `negatives` wrong facts for each correct one, in both directions; "lcwa" scores all tails of a
+        (head, relation), with inverse relations for the heads.
+    model_options: more arguments of the model, such as {"loss": "nssa"}; values must fit into JSON.
     training: see `Epochs`.
 
-    Models that need more than the facts of a graph are left out. PyKEEN sets global seeds; here it does not.
+    Models that need more than the facts of a graph are not supported. Global random seeds are left unchanged.
 
     >>> from stablerule import Dataset
     >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
@@ -192,20 +190,20 @@ class Pykeen(NetworkReasoner):
         examples: Triples | None = None,
         minutes: float | None = None,
     ) -> Self:
-        """Train the model on a graph; `valid`, or some facts that are held out, say when it is at its best."""
+        """Train the model on a graph; `valid`, or some held-out facts, choose the best state."""
         lesson = self._begin(graph, valid, examples, minutes)
         self.network_, course = fit_pykeen(lesson, self)
         return self._end(lesson, Learned(course=course))
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
-        """Say what `fit` would do on a graph, and what it would cost, by doing a few batches."""
+        """Return the plan and cost of `fit` on a graph, measured by a few batches."""
         self.check_options()
         facts = torch.from_numpy(np.array(graph.triples.rows, np.int32))
         with torch.random.fork_rng(devices=[]), _quiet(), TemporaryDirectory() as folder:
             torch.manual_seed(self.seed)
             model = self.make_model(facts, graph.n_entities, graph.n_relations).to(self.device)
             factory, size = make_factory(facts, model), self.batch_size_for(facts)
-            for _ in range(2):  # the first time, much is made ready
+            for _ in range(2):  # the first batch includes preparations
                 began = time.perf_counter()
                 self.make_loop(model, factory).train(
                     factory, batch_size=size, only_size_probing=True, checkpoint_directory=folder, pin_memory=False
@@ -220,7 +218,7 @@ class Pykeen(NetworkReasoner):
     def _load_own(self, saved: SavedModel) -> None:
         tensors = read_tensors(saved)
         facts = torch.from_numpy(tensors["facts"])
-        with torch.random.fork_rng(devices=[]), _quiet():  # its starting values are replaced at once
+        with torch.random.fork_rng(devices=[]), _quiet():  # its initial values are replaced
             self.network_ = self.build(facts, saved.data.entities, saved.data.relations)
         load_state(self.network_, tensors, saved, self.device)
 
@@ -230,7 +228,7 @@ class Pykeen(NetworkReasoner):
         if kind is None:
             more = {name.lower(): what for name, what in NEED_MORE.items()}.get(self.model.lower())
             if more is not None:
-                raise OptionError(f"Argument 'model' of Pykeen is {self.model!r}, which is made for {more}.")
+                raise OptionError(f"Argument 'model' of Pykeen must not be {self.model!r}, which needs {more}.")
             near = spell_closest(self.model, KINDS) or spell_names(KINDS, most=None)
             raise OptionError(f"Argument 'model' of Pykeen must be a model of PyKEEN, got {self.model!r}.{near}")
         return kind
@@ -240,11 +238,11 @@ class Pykeen(NetworkReasoner):
         return name not in MAKE_INVERSES and (self.loop == "lcwa" or name in NEED_INVERSES)
 
     def build(self, facts: Tensor, entities: int, relations: int) -> PykeenScorer:
-        """Make the network, with starting values from torch's own generator."""
+        """Return the network; its initial values come from torch's generator."""
         return PykeenScorer(self.make_model(facts, entities, relations), facts, self.size)
 
     def make_model(self, facts: Tensor, entities: int, relations: int) -> Model:
-        """Make the model of PyKEEN for facts (n, 3)."""
+        """Return the PyKEEN model for facts (n, 3)."""
         factory = CoreTriplesFactory(
             mapped_triples=facts.long(),
             num_entities=entities,
@@ -258,7 +256,7 @@ class Pykeen(NetworkReasoner):
             raise OptionError(f"PyKEEN can't make {self.model} of {given!r}: {error}") from error
 
     def make_loop(self, model: Model, factory: CoreTriplesFactory) -> TrainingLoop[Any]:
-        """Make PyKEEN's own training loop."""
+        """Return PyKEEN's training loop."""
         shared: dict[str, Any] = {
             "model": model,
             "triples_factory": factory,
@@ -273,14 +271,14 @@ class Pykeen(NetworkReasoner):
         )
 
     def _examples(self, facts: Tensor) -> int:
-        """How many rows PyKEEN makes batches of."""
+        """Return the number of rows that PyKEEN splits into batches."""
         sides = ([0, 1], [2, 1]) if self._inverses() else ([0, 1],)
         if self.loop == "slcwa":
             return len(facts) * len(sides)
         return sum(len(np.unique(facts[:, side].cpu().numpy(), axis=0)) for side in sides)
 
     def batch_size_for(self, facts: Tensor) -> int:
-        """Not more than there is: a model with batch normalisation leaves an incomplete batch out."""
+        """Return the batch size, at most all rows: models with batch normalisation skip an incomplete batch."""
         return min(self.training.batch_size, self._examples(facts))
 
     def _check_options(self) -> None:
@@ -291,19 +289,19 @@ class Pykeen(NetworkReasoner):
             json.dumps(self.model_options)
         except (TypeError, ValueError) as error:
             raise OptionError(
-                f"Argument 'model_options' of Pykeen must hold plain values, got {self.model_options!r}."
+                f"Argument 'model_options' of Pykeen must have values that fit into JSON, got {self.model_options!r}."
             ) from error
 
 
 def fit_pykeen(lesson: Lesson, o: Pykeen) -> tuple[PykeenScorer, Course]:
-    """Train a model of PyKEEN by its own loop; it ends as it was when the judging facts liked it best."""
+    """Train a PyKEEN model with PyKEEN's loop, and keep its best state on the held-out facts."""
     graph = lesson.graph
-    # 1. facts that teach, and facts that judge; messages run along the facts that do not judge
+    # 1. split into training and held-out facts; messages use the training facts only
     taught = part_facts(lesson, o)
     edges = taught.edges
     rows = torch.stack([edges.heads, edges.relations, edges.tails], dim=1)
     heard = rows[edges.relations < edges.n_relations].to("cpu", torch.int32)
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
+    with torch.random.fork_rng(devices=[]):  # leaves the caller's random state unchanged
         torch.manual_seed(o.seed)
         # 2. build
         with _quiet():
@@ -315,7 +313,7 @@ def fit_pykeen(lesson: Lesson, o: Pykeen) -> tuple[PykeenScorer, Course]:
         with (
             progress_bar("learning", o.training.epochs) as advance,
             interrupt_later() as interrupted,
-            TemporaryDirectory() as folder,  # it makes one in the home folder otherwise
+            TemporaryDirectory() as folder,  # otherwise PyKEEN makes one in the home folder
             _quiet(),
         ):
             budget = lesson.budget.take_part(TRAINING_SHARE)
@@ -335,13 +333,13 @@ def fit_pykeen(lesson: Lesson, o: Pykeen) -> tuple[PykeenScorer, Course]:
             except (ValueError, NonFiniteLossError, NoTrainingBatchError) as error:
                 raise InputError(f"PyKEEN can't train {o.model} with these options: {error}") from error
             best.restore()
-            model.post_parameter_update()  # what it had computed from other values is forgotten
+            model.post_parameter_update()  # drop what it computed from other values
         course.seconds = time.perf_counter() - began
     return network, course
 
 
 def make_factory(facts: Tensor, model: Model) -> CoreTriplesFactory:
-    """Give facts (n, 3) the form that a model of PyKEEN learns from."""
+    """Return facts (n, 3) as PyKEEN's training data."""
     return CoreTriplesFactory(
         mapped_triples=facts.long().cpu(),
         num_entities=model.num_entities,
@@ -352,7 +350,7 @@ def make_factory(facts: Tensor, model: Model) -> CoreTriplesFactory:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What PyKEEN does in a way that torch or PyKEEN itself would warn about is not the user's affair."""
+    """Hide warnings about PyKEEN's own code, which the user cannot change."""
     log = logging.getLogger("pykeen")
     level = log.level
     log.setLevel(logging.ERROR)

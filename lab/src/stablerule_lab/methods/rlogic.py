@@ -1,4 +1,4 @@
-"""RLogic: a body is read from left to right, two relations becoming one at each step."""
+"""RLogic: read a rule body in order; at each step two relations become one."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadingTraining:
-    """How the network of RLogic learns.
+    """How the network of RLogic is trained.
 
-    size: numbers of an embedding. steps: batches. batch_size: samples in a batch. learning_rate: with `decay` it falls
-    to nothing over the steps.
+    size: numbers of an embedding. steps: batches. batch_size: samples in a batch. learning_rate: decays to 0 over the
+    steps with `decay`.
     """
 
     size: int = 128
@@ -56,10 +56,10 @@ class ReadingTraining:
 class RLogicNetwork(nn.Module):
     """P(body) and P(head relation | body) from one table of 2R relations, with d = `size`.
 
-    P(body) is an LSTM's guess of each next relation. P(head relation | body) is a recursion: the first two relations
-    give p = MLP[e_1; e_2] over 2R relations and NEG; softmax(p) of the table, with the state of the LSTM in the slot of
-    NEG, is the soft relation that stands for both; with e_3 it gives the next p, and so on. The last p is the answer.
-    A body of one relation has the beginning of the LSTM, a row of its own, in front of it.
+    P(body) is the product of an LSTM's predictions of the next relation. P(head relation | body) is a recursion: the
+    first two relations give p = MLP[e_1; e_2] over 2R relations and NEG. The soft relation for both is softmax(p) times
+    the table, with the LSTM's state for NEG. With e_3 it gives the next p, and so on; the last p is the result. A body
+    of one relation is preceded by the LSTM's start symbol, which has its own row.
 
     >>> network = RLogicNetwork(relation_count=3, size=8)
     >>> log_p, logits = network(torch.tensor([[0, 1, 5], [2, 4, -1]]))
@@ -77,7 +77,7 @@ class RLogicNetwork(nn.Module):
         self.pair = nn.Sequential(nn.Linear(2 * size, size), nn.ReLU(), nn.Linear(size, 2 * relation_count + 1))
 
     def forward(self, bodies: Tensor) -> tuple[Tensor, Tensor]:
-        """Read bodies (U, L), short ones filled with -1: log P(body) (U,) and head relations as logits (U, 2R+1)."""
+        """Return log P(body) (U,) and logits of head relations (U, 2R+1) for bodies (U, L), padded with -1."""
         lengths = (bodies >= 0).sum(1)
         rows = [(lengths == n).nonzero()[:, 0] for n in torch.unique(lengths)]
         parts = [self._of_one_length(bodies[r, : int(lengths[r[0]])]) for r in rows]
@@ -86,7 +86,7 @@ class RLogicNetwork(nn.Module):
         return log_p, logits
 
     def _of_one_length(self, bodies: Tensor) -> tuple[Tensor, Tensor]:
-        """Do so for bodies (U, n) of one length."""
+        """Do the same for bodies (U, n) of one length."""
         items = self.relations[bodies]  # (U, n, d)
         first = self.start.expand(len(bodies), 1, -1)
         states, _ = self.lstm(torch.cat([first, items[:, :-1]], dim=1))  # (U, n, d), state i has read i relations
@@ -102,7 +102,7 @@ class RLogicNetwork(nn.Module):
         return log_p, logits
 
     def loss(self, batch: Batch) -> Tensor:
-        """Mean over the samples of -log P(body) - log P(head relation | body)."""
+        """Return the mean over the samples of -log P(body) - log P(head relation | body)."""
         log_p, logits = self(batch.bodies)
         of_heads = logits.log_softmax(1)[batch.cell_rows, batch.cell_heads]  # (C,)
         total: Tensor = (batch.counts * log_p).sum() + (batch.cell_counts * of_heads).sum()
@@ -110,13 +110,12 @@ class RLogicNetwork(nn.Module):
 
 
 class RLogic(RuleReasoner):
-    """Learns P(head relation | body) by reading a body from left to right (Cheng et al. 2022).
+    """Learn P(head relation | body) by reading a body in order (Cheng et al. 2022).
 
-    The best bodies of each relation by that score are its rules. The paper has rules of length 2 and more:
-    `min_length=2` does as it does; the default has those of length 1 too, without which no inverse or equal relation
-    is found. Samples, statistics and answers are those of this package: a path's entities are distinct, every
-    open path is a sample of NEG, and valid facts choose the aggregation. Rules with constants are no part of it.
-    training: see `ReadingTraining`.
+    The best bodies of each relation by this score are its rules. The publication has rules of length 2 and more, as
+    with `min_length=2`; the default adds length 1, which finds inverse and equivalent relations. Samples, statistics
+    and answers are those of this package: the entities of a path are distinct, every open path is a sample of NEG, and
+    validation facts choose the aggregation. There are no rules with constants. training: see `ReadingTraining`.
 
     >>> from stablerule import households
     >>> dataset = households(families=5, seed=0).dataset
@@ -161,12 +160,12 @@ class RLogic(RuleReasoner):
         examples: Triples | None = None,
         minutes: float | None = None,
     ) -> Self:
-        """Learn from a graph; `valid` chooses the aggregation and calibrates."""
+        """Train on a graph; `valid` is for choosing the aggregation and for calibration."""
         lesson = self._begin(graph, valid, examples, minutes)
         return self._end(lesson, fit_rlogic(lesson, self))
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
-        """Say what `fit` would do on a graph, and what it would cost, by doing one step."""
+        """Return the plan and cost of `fit` on a graph, measured by one training step."""
         self.check_options()
         o, then = self.training, []
         samples = sample_rules(graph, PILOT_WALKS, max_length=self.max_length, min_length=self.min_length)
@@ -191,16 +190,16 @@ def fit_rlogic(lesson: Lesson, o: RLogic) -> Learned:
     """Learn rules from sampled paths with the network."""
     # 1. sample: (body, head relation) pairs from walks
     samples = sample_chains(lesson, o, min_length=o.min_length)
-    if not samples.n_bodies:  # every walk came back to where it began
+    if not samples.n_bodies:  # no walk reached another entity
         return finish_learning(lesson, o, RuleSet(), samples=samples.n_samples, bodies=0)
 
     # 2. train: P(body) and P(head relation | body)
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
+    with torch.random.fork_rng(devices=[]):  # leaves the caller's random state unchanged
         torch.manual_seed(o.seed)
         network = RLogicNetwork(lesson.graph.n_relations, o.training.size).to(o.device)
     course = train_network(network, samples, lesson, o)
 
-    # 3. extract the best bodies of each relation, by the network alone, and 4. measure them on the graph
+    # 3. extract the best bodies of each relation by the network alone, 4. measure them on the graph
     def score(bodies: Ids) -> NDArray[np.float64]:
         with torch.no_grad():
             _, logits = network(torch.from_numpy(bodies.astype(np.int64)).to(o.device))
@@ -214,7 +213,7 @@ def fit_rlogic(lesson: Lesson, o: RLogic) -> Learned:
 
 
 def train_network(network: RLogicNetwork, samples: RuleSamples, lesson: Lesson, o: RLogic) -> Course:
-    """Train the network in place, as long as the budget allows."""
+    """Train the network in place, within the time budget."""
     pool, t, began = pool_all(samples, o.device), o.training, time.perf_counter()
     time_for_it = lesson.budget.take_part(TRAINING_SHARE)
     with interrupt_later() as interrupted:

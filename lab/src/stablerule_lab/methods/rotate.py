@@ -1,4 +1,4 @@
-"""RotatE: a relation turns complex numbers."""
+"""RotatE: a relation rotates complex numbers."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ TRAINING = Epochs(200, batch_size=512, learning_rate=0.003, check_every=5)
 
 
 class RotatENetwork(Distances):
-    """score(h, r, t) = -|h * r - t|; rows have the real parts before the imaginary ones, relations are angles."""
+    """score(h, r, t) = -|h * r - t|; rows store real before imaginary parts, relations are angles."""
 
     def place(self, heads: Tensor, relations: Tensor) -> Tensor:
-        """Return h * r, (b, 2d)."""
+        """Return h * r (b, 2d)."""
         return multiply_rows(heads, torch.cat([relations.cos(), relations.sin()], dim=1))
 
     def compare(self, places: Tensor, tails: Tensor) -> Tensor:
-        """Return (b, n)."""
+        """Return the scores (b, n)."""
         return super().compare(places, tails) if self.norm == 2 else -sums_of_moduli(places, tails)
 
     def moduli(self, rows: Tensor) -> Tensor:
-        """Return (b, d)."""
+        """Return the moduli (b, d)."""
         return measure_moduli(rows)
 
 
 class RotatE(EmbeddingReasoner):
-    """Sun et al. (2019): score(h, r, t) = -|h * r - t| in complex numbers, where r only turns: its moduli are 1.
+    """Sun et al. (2019): score(h, r, t) = -|h * r - t| in complex numbers, where r is a rotation (moduli of 1).
 
-    The paper holds a fact against drawn rivals by a margin, hard ones weighing more, and adds up the moduli of the
-    differences; that is norm=1 and loss="margin". Here an inverse has a row of its own, and the default is a softmax
-    over all entities with norm=2, the length, as in PyKEEN: it needs one matrix product instead of a table of queries x
-    entities x numbers, learns some thirty times as fast, and answers no worse.
+    The publication uses a margin loss against sampled negatives, with more weight on hard ones, and the sum of the
+    moduli of the differences: loss="margin", norm=1. Here an inverse has its own row, and the default is a softmax over
+    all entities with norm=2, as in PyKEEN. It needs one matrix product, trains about thirty times as fast, and is no
+    less accurate.
 
-    size: complex numbers in a row of an entity, angles in one of a relation.
-    negatives: rivals that are drawn for a batch, the same for all of its queries; None is all entities.
-    margin, temperature: of loss="margin": right scores above -margin, wrong ones below; how much hard rivals weigh.
-    deviation: of the first values of entities; relations begin anywhere on the circle. training: see `Epochs`.
+    size: complex numbers in an entity's row, angles in a relation's.
+    negatives: sampled for each batch and shared by its queries; None uses all entities.
+    margin, temperature: for loss="margin": correct scores are pushed above -margin, wrong ones below; the temperature
+    sets the weight of hard negatives.
+    deviation: of the initial values of entities; relations start with random angles. training: see `Epochs`.
 
     >>> from stablerule import Dataset
     >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
@@ -87,7 +88,7 @@ class RotatE(EmbeddingReasoner):
         self.seed = seed
 
     def build(self, entities: int, relations: int) -> RotatENetwork:
-        """Make the network."""
+        """Return the network."""
         told = Objective(self.negatives, self.loss, self.margin, self.temperature)
         angles = (2 * torch.rand(2 * relations, self.size) - 1) * math.pi
         return RotatENetwork(self._table(entities, 2 * self.size), angles, told, self.norm)

@@ -1,4 +1,4 @@
-"""TransE: a relation is a step from head to tail."""
+"""TransE: a relation is a translation from head to tail."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ class TransENetwork(Distances):
     """score(h, r, t) = -|h + r - t|."""
 
     def place(self, heads: Tensor, relations: Tensor) -> Tensor:
-        """Return (b, d)."""
+        """Return h + r (b, d)."""
         return heads + relations
 
 
 class TransE(EmbeddingReasoner):
-    """Bordes et al. (2013): score(h, r, t) = -|h + r - t|, so that a relation is a step from head to tail.
+    """Bordes et al. (2013): score(h, r, t) = -|h + r - t|, so that a relation is a translation from head to tail.
 
-    The paper keeps entities on a sphere and holds a fact against one drawn fact by a margin. Here rows are free, an
-    inverse has a row of its own, and a fact is held against many entities at once, by a softmax or by Sun et al.'s
-    (2019) margin, where hard rivals weigh more.
+    The publication normalises entities and uses a margin loss against one sampled fact. Here rows are not normalised,
+    an inverse has its own row, and the loss compares with many entities at once, by a softmax or by the margin of Sun
+    et al. (2019) with more weight on hard negatives.
 
-    size: numbers in a row. norm: 1 is the sum of differences, 2 their length, which one matrix product gives.
-    negatives: rivals that are drawn for a batch, the same for all of its queries; None is all entities.
-    margin, temperature: of loss="margin": right scores above -margin, wrong ones below; how much hard rivals weigh.
-    deviation: of the first values. training: see `Epochs`.
+    size: numbers in a row. norm: 1 or 2; one matrix product computes norm 2.
+    negatives: sampled for each batch and shared by its queries; None uses all entities.
+    margin, temperature: for loss="margin": correct scores are pushed above -margin, wrong ones below; the temperature
+    sets the weight of hard negatives.
+    deviation: of the initial values. training: see `Epochs`.
 
     >>> from stablerule import Dataset
     >>> facts = [("Lyon", "in", "France"), ("Paris", "in", "France"), ("Bonn", "in", "Germany")]
@@ -69,7 +70,7 @@ class TransE(EmbeddingReasoner):
         self.seed = seed
 
     def build(self, entities: int, relations: int) -> TransENetwork:
-        """Make the network."""
+        """Return the network."""
         told = Objective(self.negatives, self.loss, self.margin, self.temperature)
         return TransENetwork(self._table(entities, self.size), self._table(2 * relations, self.size), told, self.norm)
 

@@ -1,4 +1,4 @@
-"""RNNLogic: a generator of rules, and a predictor that teaches it."""
+"""RNNLogic: a rule generator, trained by a predictor."""
 
 from stablerule_lab.methods.rnnlogic.learner import RNNLogic
 

@@ -1,4 +1,4 @@
-"""A recurrent network that writes bodies for a head relation, one relation after the other."""
+"""A recurrent network that generates rule bodies for a head relation, one relation at a time."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     State = tuple[Tensor, Tensor]
 
-OVERSAMPLING = 5  # bodies written for each one that is wanted: many are the same
-RULES_A_STEP = 1000  # that the generator learns from
-ROWS = 20_000  # bodies written at once
+OVERSAMPLING = 5  # bodies generated for each wanted one, since many are equal
+RULES_A_STEP = 1000  # rules in a training step
+ROWS = 20_000  # bodies generated at once
 
 
 class RuleGenerator(nn.Module):
     """P(body | head relation): an LSTM over [emb(r_t); emb(head relation)], labels the 2R relations and END.
 
-    It begins with the head relation in the place of r_0. A body has 1 to `max_length` relations: END is no label at the
-    beginning, and the only one at the end, so that the probabilities of all bodies sum to 1.
+    It starts with the head relation as r_0. A body has 1 to `max_length` relations: END is impossible as the first
+    label and certain after the last, so that the probabilities of all bodies sum to 1.
 
     >>> generator = RuleGenerator(relation_count=2, size=8, max_length=3)
     >>> generator.log_p(torch.tensor([0, 1]), torch.tensor([[2, 3, -1], [1, 1, 1]])).shape
@@ -43,18 +43,18 @@ class RuleGenerator(nn.Module):
         self.labels = nn.Linear(size, 2 * relation_count + 1)
 
     def log_p(self, heads: Tensor, bodies: Tensor) -> Tensor:
-        """Return log P(body | head relation) (n,) of heads (n,) and bodies (n, L), short ones filled with -1."""
+        """Return log P(body | head relation) (n,) of heads (n,) and bodies (n, L), padded with -1."""
         written = torch.cat([heads[:, None], bodies[:, :-1]], dim=1)  # (n, L)
         items = self.relations(written.clamp(min=0))
         states, _ = self.lstm(torch.cat([items, self.relations(heads)[:, None].expand_as(items)], dim=2))
         guesses = self._log_shares(states)  # (n, L, 2R+1)
         labels = torch.where(bodies < 0, self.end, bodies)
-        # After its first END a body is over, and what the network would go on with does not count.
+        # A body ends at its first END; later predictions do not count.
         counted = torch.cat([torch.ones_like(heads[:, None], dtype=torch.bool), bodies[:, :-1] >= 0], dim=1)
         return (guesses.gather(2, labels[:, :, None])[:, :, 0] * counted).sum(1)
 
     def _log_shares(self, states: Tensor, first: int = 0) -> Tensor:
-        """log softmax over the labels (n, steps, 2R+1), for states (n, steps, d) of which step `first` is the first."""
+        """Return log softmax over the labels (n, steps, 2R+1) of states (n, steps, d), from step `first` on."""
         logits: Tensor = self.labels(states)
         if first == 0:
             never = torch.zeros_like(logits[:1])
@@ -63,14 +63,14 @@ class RuleGenerator(nn.Module):
         return logits.log_softmax(2)
 
     def _next(self, last: Tensor, heads: Tensor, state: State | None, step: int) -> tuple[Tensor, State]:
-        """Read one more relation (n,): log shares of the next label (n, 2R+1), and the state."""
+        """Read one more relation (n,); return log softmax of the next label (n, 2R+1), and the state."""
         item = torch.cat([self.relations(last), self.relations(heads)], dim=1)[:, None]  # (n, 1, 2d)
         states, state = self.lstm(item, state)
         return self._log_shares(states, step)[:, 0], state
 
     @torch.no_grad()
     def sample(self, heads: Tensor, random: torch.Generator) -> Tensor:
-        """Write a body for each head relation (n,), by chance: (n, max_length), filled with -1."""
+        """Sample a body for each head relation (n,): (n, max_length), padded with -1."""
         bodies = torch.full((len(heads), self.max_length), -1, dtype=torch.int64, device=heads.device)
         last, state, going_on = heads, None, torch.ones_like(heads, dtype=torch.bool)
         for step in range(self.max_length):
@@ -83,9 +83,9 @@ class RuleGenerator(nn.Module):
 
     @torch.no_grad()
     def best(self, head: int, k: int) -> Tensor:
-        """Search the k likeliest bodies for a head relation with a beam of k: (k, max_length), the best first.
+        """Return the k likeliest bodies of a head relation by beam search: (k, max_length), best first.
 
-        The head relation itself is no body for it. There are fewer where there are no more.
+        The head relation itself is excluded. There may be fewer than k.
         """
         device = self.relations.weight.device
         bodies = torch.full((1, self.max_length), -1, dtype=torch.int64, device=device)
@@ -109,7 +109,7 @@ class RuleGenerator(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where it works."""
+        """The device of the network."""
         return self.relations.weight.device
 
 
@@ -123,7 +123,7 @@ def teach(
     seed: tuple[int, ...],
     stopped: Callable[[], bool],
 ) -> list[float]:
-    """Train a generator on rules drawn by their weights (n,), as many for each head relation; returns the losses."""
+    """Train a generator on rules sampled by weight (n,), equally many for each head relation; return the losses."""
     totals = np.bincount(rules.heads, weights, generator.end)[rules.heads]
     cumulative = np.cumsum(np.where(totals > 0, weights / np.maximum(totals, 1e-300), 0))
     if not steps or not len(cumulative) or cumulative[-1] <= 0:
@@ -143,19 +143,19 @@ def teach(
 
 
 def write_rules(generator: RuleGenerator, relations: NDArray[np.int64], count: int, random: torch.Generator) -> Written:
-    """Let a generator write different rules for each relation, so many or as many as it has to give."""
+    """Generate distinct rules for each relation, up to the given number."""
     heads = torch.from_numpy(np.repeat(relations, OVERSAMPLING * count)).to(generator.device)
     bodies = torch.cat([generator.sample(some, random) for some in torch.split(heads, ROWS)]).cpu().numpy()
     rows = np.column_stack([heads.cpu().numpy(), bodies])
     _, first = np.unique(rows, axis=0, return_index=True)
-    rows = rows[np.sort(first)]  # by head relation, and those of one in the order in which they were written
+    rows = rows[np.sort(first)]  # by head relation, then in the order of generation
     place = np.arange(len(rows)) - np.searchsorted(rows[:, 0], rows[:, 0])
     rows = rows[place < count]
     return Written.of(rows[:, 0], rows[:, 1:])
 
 
 def log_probabilities(generator: RuleGenerator, rules: Written) -> NDArray[np.float64]:
-    """Return log P(body | head relation) (n,) of written rules."""
+    """Return log P(body | head relation) (n,) of generated rules."""
     columns = (torch.split(torch.from_numpy(column.astype(np.int64)).to(generator.device), ROWS) for column in rules)
     with torch.no_grad():
         parts = [generator.log_p(heads, bodies) for heads, bodies in zip(*columns, strict=True)]
@@ -164,7 +164,7 @@ def log_probabilities(generator: RuleGenerator, rules: Written) -> NDArray[np.fl
 
 
 def find_likeliest(generator: RuleGenerator, relations: NDArray[np.int64], count: int) -> Written:
-    """Search the likeliest rules of each relation."""
+    """Return the likeliest rules of each relation."""
     found = []
     with progress_bar("searching rules", len(relations)) as advance:
         for relation in relations.tolist():

@@ -1,4 +1,4 @@
-"""RNNLogic: a generator writes rules, a predictor says which of them helped, and the generator learns from that."""
+"""RNNLogic: a generator proposes rules, a predictor measures which of them help, and that trains the generator."""
 
 from __future__ import annotations
 
@@ -56,17 +56,22 @@ if TYPE_CHECKING:
 
     Stopped = Callable[[], bool]
 
-SMOOTHING = 5.0  # of the counts by which mined rules are chosen
-PRETRAINING, ROUNDS, PREDICTING, MEASURING = 0.2, 0.7, 0.7, 0.3  # of the time left: before, in and after the rounds
+SMOOTHING = 5.0  # of the counts that choose mined rules
+PRETRAINING, ROUNDS, PREDICTING, MEASURING = (
+    0.2,
+    0.7,
+    0.7,
+    0.3,
+)  # shares of the time left
 ANSWERING = Aggregation("count", by="score")  # the sum of weight * paths
 
 
 @dataclass(frozen=True)
 class Generator:
-    """How the writer of rules learns: an LSTM of `size` numbers.
+    """How the rule generator is trained, an LSTM of `size` numbers.
 
-    mined_rules: rules of each relation that it learns from first, mined from samples. first_steps: of this. steps: of
-    each round; a step has 1,000 rules. rate: the learning rate.
+    mined_rules: rules of each relation for pre-training, mined from samples. first_steps: steps of pre-training. steps:
+    steps of each round; a step has 1,000 rules. rate: the learning rate.
     """
 
     size: int = 256
@@ -84,11 +89,11 @@ class Generator:
 
 @dataclass(frozen=True)
 class Predictor:
-    """How the predictor of each relation learns what rules are worth, in epochs over facts of the relation.
+    """How the predictor of each relation learns the weights of rules, in epochs over facts of the relation.
 
-    batch_size: facts in a batch. penalty: price of the square of each weight. most_queries: facts that it looks at.
-    entity_bias: learn for each entity how likely it is an answer anyway, as the paper does where all entities are
-    known. It helps where answers come again (Kinship), and harms where they seldom do (Family).
+    batch_size: facts in a batch. penalty: L2 penalty of the weights. most_queries: the most facts to use. entity_bias:
+    learn a bias for each entity, as the publication does if all entities are known. It helps if answers repeat
+    (Kinship), and harms if they seldom do (Family).
     """
 
     epochs: int = 20
@@ -106,21 +111,22 @@ class Predictor:
 
 
 class RNNLogic(RuleReasoner):
-    """A generator of rules and a predictor of answers, which teach each other (Qu et al. 2021).
+    """A rule generator and an answer predictor that train each other (Qu et al. 2021).
 
-    The generator, an LSTM, is first trained on rules mined from samples. Then, `rounds` times: it writes
-    `sampled_rules` different rules for each relation; a predictor of each relation learns what they are worth from
-    facts of the graph, each hidden while it is asked for; and the generator learns from the rules by what they gave. At
-    the end the best `rules_per_relation` rules by beam search are kept, and the predictor learns once more.
+    The generator, an LSTM, is pre-trained on rules mined from samples. Then, `rounds` times: it generates
+    `sampled_rules` distinct rules for each relation; a predictor of each relation learns their weights from facts of
+    the graph, each hidden while it is the query; and the generator is trained on the rules by their influence. Finally
+    the best `rules_per_relation` rules by beam search are kept, and the predictor is trained once more.
 
     An answer's score is the sum of weight * paths; a rule's `score` is its weight, which may be negative. With
-    `predictor.entity_bias` the bias of the answer is added; an entity that is new has the mean.
+    `predictor.entity_bias` the answer's bias is added; an unseen entity has the mean bias.
 
-    What the paper leaves open, and what differs: a path's entities are distinct; other known answers of a query are no
-    rivals; a predictor looks at some facts only; rules that conclude no fact at all are left out.
+    Differences from the publication, and choices that it leaves open: the entities of a path are distinct; other known
+    answers of a query do not compete; a predictor uses a limited number of facts; rules that conclude no fact are
+    dropped.
 
-    prior_weight: of the generator's own probability of a rule, beside what the rule gave. generator, predictor: see
-    there.
+    prior_weight: weight of the generator's own probability of a rule, relative to its influence. generator, predictor:
+    see these classes.
 
     >>> from stablerule import households
     >>> dataset = households(families=2, seed=0).dataset
@@ -170,12 +176,12 @@ class RNNLogic(RuleReasoner):
         examples: Triples | None = None,
         minutes: float | None = None,
     ) -> Self:
-        """Learn from a graph; `valid` calibrates."""
+        """Train on a graph; `valid` is for calibration."""
         lesson = self._begin(graph, valid, examples, minutes)
         return self._end(lesson, fit_rnnlogic(lesson, self))
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
-        """Say what `fit` would do on a graph."""
+        """Return the plan of `fit` on a graph."""
         self.check_options()
         rules = 2 * graph.n_relations * self.sampled_rules
         queries = int(2 * np.minimum(np.diff(graph.fact_offsets), self.predictor.most_queries).sum())
@@ -184,18 +190,18 @@ class RNNLogic(RuleReasoner):
             self,
             f"{self.generator.first_steps:,} steps on mined rules, then {self.rounds} rounds of "
             f"{self.generator.steps:,}",
-            f"in each round {rules:,} rules, tried on up to {queries:,} queries",
+            f"in each round {rules:,} rules, evaluated on up to {queries:,} queries",
             minutes=minutes,
         )
 
     @property
     def bias(self) -> NDArray[np.float32]:
-        """How likely entities are answers anyway, (2R, E); (2R, 0) without `entity_bias`."""
+        """The bias of each entity as an answer (2R, E); (2R, 0) without `entity_bias`."""
         tensors = self._tensors()
         return np.zeros((2 * self.data_.relations, 0), np.float32) if tensors is None else tensors["bias"]
 
     def rule_searcher(self, graph: Graph | None = None) -> RuleSearcher:
-        """Give the rules, made ready for a graph, without biases: what explains answers."""
+        """Return the rules prepared for a graph, without biases, to explain answers."""
         found = self.searcher(graph)
         return found.rules if isinstance(found, PredictorSearcher) else super().rule_searcher(graph)
 
@@ -204,7 +210,7 @@ class RNNLogic(RuleReasoner):
         return PredictorSearcher(rules, self.bias_on(graph), name=self.method) if self.predictor.entity_bias else rules
 
     def bias_on(self, graph: Graph) -> NDArray[np.float32]:
-        """Return the biases by the ids of a graph; what has none is as likely as the mean of the relation."""
+        """Return the biases by the ids of a graph; an unseen entity has the mean of the relation."""
         learned, own, words = self.bias, self.vocabulary_, graph.vocabulary
         relations = own.relations.ids_of(words.relations.table)
         both = np.concatenate([relations, np.where(relations < 0, -1, relations + len(own.relations))])
@@ -230,23 +236,23 @@ class RNNLogic(RuleReasoner):
 
 
 def fit_rnnlogic(lesson: Lesson, o: RNNLogic) -> Learned:
-    """Let a generator and predictors teach each other, and keep the rules that the generator likes best."""
+    """Train a generator and predictors in turn, and keep the rules that the generator ranks best."""
     graph, budget, began = lesson.graph, lesson.budget, time.perf_counter()
     # 1. sample: (body, head relation) pairs from walks
     samples, course = sample_chains(lesson, o), Course()
     counted = {"samples": samples.n_samples, "bodies": samples.n_bodies}
-    if not samples.n_bodies and not o.predictor.entity_bias:  # every walk came back to where it began
+    if not samples.n_bodies and not o.predictor.entity_bias:  # no walk reached another entity
         return calibrate_weights(lesson, o, RuleSet(), **counted)
 
     with torch.random.fork_rng(devices=[]), interrupt_later() as interrupted:
-        torch.manual_seed(o.seed)  # the caller's random numbers stay as they were
+        torch.manual_seed(o.seed)  # leaves the caller's random state unchanged
         generator = RuleGenerator(graph.n_relations, o.generator.size, o.max_length).to(o.device)
 
-        # 2. the generator learns from the rules whose bodies are closed most often, as far as samples tell
+        # 2. pre-train the generator on the rules whose bodies close most often among the samples
         losses = learn_mined_rules(generator, samples, o, budget.take_part(PRETRAINING), interrupted)
         course.steps = [{"loss": loss} for loss in losses]
 
-        # 3. generator and predictors teach each other
+        # 3. generator and predictors train each other
         time_for_it, random = budget.take_part(ROUNDS), torch.Generator().manual_seed(o.seed)
         relations = np.flatnonzero([len(lesson.examples.facts.facts(r)[0]) for r in range(2 * graph.n_relations)])
         for number in range(o.rounds):
@@ -274,18 +280,18 @@ def fit_rnnlogic(lesson: Lesson, o: RNNLogic) -> Learned:
                 }
             )
 
-        # 4. keep the rules that the generator then finds likeliest, and measure them on the graph
+        # 4. keep the generator's likeliest rules, and measure them on the graph
         likeliest = find_likeliest(generator, relations, o.rules_per_relation)
         rules, frame = measure_written(lesson, likeliest, o)
 
-        # 5. the predictors learn what these are worth
+        # 5. the predictors learn the weights of these rules
         worth = learn_weights(lesson, rules, o, o.rounds, budget.take_part(1 - MEASURING), interrupted)
         course.checks.append({"predictor_loss": worth.loss})
         course.ended_by = "interrupt" if interrupted() else "itself"
     course.seconds = time.perf_counter() - began
     weighed = RuleSet.from_frame(frame.with_columns(score=pl.Series(worth.weights, dtype=pl.Float64)))
 
-    # 6. calibrate; nothing is chosen, since the predictors say what rules are worth
+    # 6. calibrate; no aggregation is chosen, since the predictors give the weights
     tensors = {"bias": worth.bias} if o.predictor.entity_bias else None
     return calibrate_weights(lesson, o, weighed, course=course, network=tensors, **counted)
 
@@ -293,14 +299,14 @@ def fit_rnnlogic(lesson: Lesson, o: RNNLogic) -> Learned:
 def posterior(
     influence: NDArray[np.float64], log_prior: NDArray[np.float64], prior_weight: float
 ) -> NDArray[np.float64]:
-    """H + prior_weight * log prior (n,), and 0 where that is below."""
+    """Return H + prior_weight * log prior (n,), at least 0."""
     return np.maximum(influence + prior_weight * log_prior, 0)
 
 
 def learn_mined_rules(
     generator: RuleGenerator, samples: RuleSamples, o: RNNLogic, budget: Budget, interrupted: Stopped
 ) -> list[float]:
-    """Train the generator on mined rules; returns the losses."""
+    """Train the generator on mined rules; return the losses."""
     closed = samples.cell_heads != samples.negative
     cells = samples.cell_bodies[closed].astype(np.int64), samples.cell_heads[closed].astype(np.int64)
     scored = Candidates(*cells, smooth_sample_counts(samples, SMOOTHING)[closed])
@@ -312,14 +318,14 @@ def learn_mined_rules(
 
 
 def stop_after(budget: Budget, interrupted: Stopped) -> Stopped:
-    """Return what says that it is time to stop: the budget is over, or Ctrl-C."""
+    """Return a function that says when to stop: after the time budget, or Ctrl-C."""
     return lambda: budget.passed or interrupted()
 
 
 def learn_weights(
     lesson: Lesson, rules: Written, o: RNNLogic, number: int, budget: Budget, interrupted: Stopped
 ) -> Worth:
-    """Learn what rules are worth; number: how many rounds have been."""
+    """Learn the weights of rules; number: the number of rounds so far."""
     p = o.predictor
     how = Lessons(
         p.epochs, p.batch_size, p.learning_rate, p.penalty, p.most_queries, p.entity_bias, (o.seed, 2, number)
@@ -328,7 +334,7 @@ def learn_weights(
 
 
 def measure_written(lesson: Lesson, rules: Written, o: RNNLogic) -> tuple[Written, pl.DataFrame]:
-    """Measure rules on the graph: those that conclude some fact, and their numbers."""
+    """Measure rules on the graph; return those that conclude a fact, and their indices."""
     graph, budget = lesson.graph, limit_measuring_to_budget(lesson.budget.take_part(MEASURING), MEASURE_BUDGET)
     found = measure_rules(graph, rules.bodies, rules.heads, examples=lesson.examples, budget=budget, seed=o.seed)
     kept = np.flatnonzero(found.support >= LEAST_SUPPORT)
@@ -338,7 +344,7 @@ def measure_written(lesson: Lesson, rules: Written, o: RNNLogic) -> tuple[Writte
 
 
 def calibrate_weights(lesson: Lesson, o: RNNLogic, rules: RuleSet, **record: Any) -> Learned:
-    """Calibrate the sum of weight * paths, and check that on all validation facts: none has chosen anything."""
+    """Calibrate the sum of weight * paths, and check it on all validation facts, which chose nothing."""
     graph, valid = lesson.graph, lesson.valid
     found: Calibration | str = "it is for answers by rules alone, and these have biases of entities, too"
     if not o.predictor.entity_bias:
@@ -348,7 +354,7 @@ def calibrate_weights(lesson: Lesson, o: RNNLogic, rules: RuleSet, **record: Any
 
 
 def encode_weights(rules: RuleSet, graph: Graph) -> Encoded:
-    """Make rules ready for a graph with their weights as they are; elsewhere a weight lies between 0 and 1."""
+    """Prepare rules for a graph with their raw weights; elsewhere weights are between 0 and 1."""
     encoded = encode_rules(rules, graph, "score")
     weights = rules.to_frame()["score"].to_numpy()[encoded.rows]
     return set_rule_weights(encoded, weights, weights)

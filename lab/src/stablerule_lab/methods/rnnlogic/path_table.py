@@ -1,4 +1,4 @@
-"""Which rule leads to which entity by how many paths, for many queries of one relation: a table to learn from."""
+"""A table of the number of paths by rule and entity, for many queries of one relation."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ RIVAL, TRUTH, LEFT_OUT = range(3)
 
 
 class PathTable(NamedTuple):
-    """What fired for n queries of one relation, each a fact of the graph that was hidden while it was asked for.
+    """The rules that fire for n queries of one relation; each query is a fact that is hidden from the graph.
 
-    The candidates of query q stand at starts[q]:starts[q + 1], first the reached[q] entities that a rule leads to,
-    then the other known answers. entities, roles: (c,) who a candidate is, and whether it is the TRUTH, another known
-    answer, which is LEFT_OUT, or a RIVAL. The entries of query q stand at entry_starts[q]:entry_starts[q + 1]:
-    (f,) the candidate by its place among those of the query, the rule by its place among those of the relation, and
-    how many paths of the rule lead there.
+    Candidates of query q: starts[q]:starts[q + 1]; first the reached[q] entities that a rule reaches, then the other
+    known answers. entities, roles: (c,), the entity, and whether it is the TRUTH, another known answer (LEFT_OUT), or
+    a RIVAL. Entries of query q: entry_starts[q]:entry_starts[q + 1] of (f,) arrays: the candidate's index within the
+    query, the rule's index within the relation, and the number of paths.
     """
 
     starts: Offsets
@@ -51,7 +50,7 @@ class PathTable(NamedTuple):
 
 
 def chain_theory(graph: Graph, heads: Ids, bodies: Ids, weights: NDArray[np.float64]) -> Theory:
-    """Make chains ready to fire, given by id and sorted by head relation, then body: heads (n,), bodies (n, L)."""
+    """Prepare rules to fire: heads (n,), bodies (n, L), by id and sorted by head relation, then body."""
     nothing, levels = np.empty(0, np.int32), np.zeros(len(heads), np.int32)
     relations = np.arange(2 * graph.n_relations + 1)
     return Theory(
@@ -74,9 +73,9 @@ def chain_theory(graph: Graph, heads: Ids, bodies: Ids, weights: NDArray[np.floa
 
 
 def list_paths(graph: Graph, theory: Theory, relation: int, heads: Ids, tails: Ids, most: int) -> PathTable:
-    """List what fires for facts (n,) of a relation or an inverse; the first of them, if there is no room for all.
+    """List the rules that fire for facts (n,) of a relation or an inverse, as many facts as fit.
 
-    most: entries there is room for. The first query has room in any case.
+    most: the most entries. The first query always fits.
     """
     place = make_firing_workplace(graph.n_entities, 0)
     return PathTable(*_list(graph.stepped, graph.n_relations, theory, relation, heads, tails, place, most))
@@ -133,7 +132,7 @@ def _list(
 
 @compiled
 def _wide(array: Ids, wanted: int) -> Ids:
-    """Give an array room for so much, and some to spare."""
+    """Grow an array to at least the given size."""
     if wanted <= len(array):
         return array
     wide = np.empty(max(wanted, 2 * len(array)), np.int32)

@@ -1,7 +1,7 @@
-"""How much each rule of a relation is worth: softmax regression of the right answer on path counts, compiled.
+"""Weights of the rules of a relation: compiled softmax regression of the correct answer on path counts.
 
-score(e) = sum over rules of weight * paths to e, plus the bias of e. Without biases an entity that no rule reaches is
-no candidate, and a query whose answer no rule reaches has nothing to learn from.
+score(e) = sum over rules of weight * paths to e, plus the bias of e. Without biases, unreached entities are not
+candidates, and queries with an unreached answer are skipped.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ class Predictor(NamedTuple):
 
     weights: Floats
     bias: Floats
-    moments: Floats  # (2, n + E): of the slopes and of their squares
+    moments: Floats  # (2, n + E): of the gradients and their squares
     steps: NDArray[np.int64]  # (1,)
 
     @classmethod
     def new(cls, rules: int, entities: int) -> Predictor:
-        """Begin at zero; no entities means no biases."""
+        """Return a predictor with weights 0; without entities there are no biases."""
         return cls(np.zeros(rules), np.zeros(entities), np.zeros((2, rules + entities)), np.zeros(1, np.int64))
 
 
 @compiled
 def add_slopes(table: PathTable, queries: NDArray[np.int64], weights: Floats, bias: Floats, slopes: Floats) -> float:
-    """Return the mean loss of some queries of a table, and add its slopes (n + E,), weights first, biases behind.
+    """Return the mean loss of some queries of a table, and add its gradient (n + E,), weights before biases.
 
-    The loss of a query is -log softmax(scores)[truth] over all entities but the other known answers.
+    The loss of a query is -log softmax(scores)[truth] over all entities except other known answers.
     """
     n_rules, biased = len(weights), len(bias) > 0
     highest = bias.max() if biased else 0.0
-    raised = np.exp(bias - highest)  # (E,): what an entity weighs that no rule reaches
+    raised = np.exp(bias - highest)  # (E,): the weight of unreached entities
     everyone = raised.sum()
     useful, loss, common = 0, 0.0, 0.0
     for q in queries:
@@ -63,7 +63,7 @@ def add_slopes(table: PathTable, queries: NDArray[np.int64], weights: Floats, bi
         top = max(scores[:candidates].max(), highest) if biased else scores[:candidates].max()
         shares = np.exp(scores[:candidates] - top)
         total, scale, listed = shares.sum(), 0.0, 0.0
-        if biased:  # those that are not listed have their bias alone
+        if biased:  # entities outside the table have their bias only
             for slot in range(candidates):
                 listed += raised[table.entities[begin + slot]]
             scale = np.exp(highest - top)
@@ -85,7 +85,7 @@ def add_slopes(table: PathTable, queries: NDArray[np.int64], weights: Floats, bi
 
 @compiled_part
 def _truth(table: PathTable, q: int, biased: bool) -> int:
-    """The slot of the answer, -1 where nothing can be learned from the query."""
+    """Return the index of the answer, -1 if the query is skipped."""
     begin = table.starts[q]
     for slot in range(table.starts[q + 1] - begin if biased else table.reached[q]):
         if table.roles[begin + slot] == TRUTH:
@@ -109,9 +109,9 @@ def _scores(table: PathTable, q: int, weights: Floats, bias: Floats) -> Floats:
 def learn_epoch(
     table: PathTable, order: NDArray[np.int64], batch_size: int, rate: float, penalty: float, p: Predictor
 ) -> float:
-    """Take a step of Adam for each batch of the queries in their order; returns the mean loss.
+    """Take an Adam step for each batch of the queries, in order; return the mean loss.
 
-    penalty: what the square of each weight and bias costs.
+    penalty: L2 penalty of weights and biases.
     """
     n_rules, loss = len(p.weights), 0.0
     slopes = np.zeros(p.moments.shape[1])
@@ -137,9 +137,9 @@ def learn_epoch(
 
 @compiled
 def rule_influence(table: PathTable, weights: Floats) -> Floats:
-    """H (n,): the mean over queries of softmax over rules of (score at the truth - mean score over candidates).
+    """Return H (n,): the mean over queries of softmax over rules of (score at the truth - mean score over candidates).
 
-    The score of a rule is weight * paths; the candidates are the entities that any rule reaches. They sum to 1.
+    The score of a rule is weight * paths; the candidates are all reached entities. H sums to 1.
     """
     influence, queries = np.zeros(len(weights)), len(table.reached)
     for q in range(queries):

@@ -1,4 +1,4 @@
-"""Answers by rules and a bias of each entity: weight * paths, and how likely an entity is an answer anyway."""
+"""Answer by rules and entity biases: weight * paths plus bias."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class PredictorSearcher(ScoreSearcher):
-    """Rules on a graph, whose weights stand in their theory, and biases (2R, E) on top. All entities are answers."""
+    """Rules prepared for a graph, with their weights, plus biases (2R, E). All entities are answers."""
 
     def __init__(self, rules: RuleSearcher, bias: NDArray[np.float32], *, name: str) -> None:
         super().__init__(rules.graph, self._scores, name=name, rules=rules)
         self.rules, self.bias = rules, bias
 
     def _scores(self, heads: NDArray[np.int64], relations: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Score all entities for each query: (b, E)."""
+        """Return the scores of all entities for each query (b, E)."""
         scores = self.bias[relations].astype(np.float64)
 
         def part(asked: Asked, rows: NDArray[np.int64], desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""What written rules are worth: a predictor of each relation learns it from facts that are hidden while asked for."""
+"""Weights of generated rules: a predictor of each relation learns them from facts that are hidden as queries."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
     Stopped = Callable[[], bool]
 
-MOST_ENTRIES = 4_000_000  # of the table of paths of one relation
-FEW_QUERIES = 16  # that a predictor learns from when there is no time left
+MOST_ENTRIES = 4_000_000  # of one relation's path table
+FEW_QUERIES = 16  # used by a predictor when there is no time left
 
 
 class Written(NamedTuple):
-    """Rules by id, sorted by head relation, then body: heads (n,), bodies (n, L), filled with -1."""
+    """Rules by id, sorted by head relation, then body: heads (n,), bodies (n, L), padded with -1."""
 
     heads: Ids
     bodies: Ids
 
     @classmethod
     def of(cls, heads: NDArray[Any], bodies: NDArray[Any]) -> Written:
-        """Sort rules; each counts once, and r <- r is none."""
+        """Sort rules, without duplicates and without r <- r."""
         rows = np.unique(np.column_stack([heads, bodies]).astype(np.int32), axis=0)
         rows = rows[~((rows[:, 0] == rows[:, 1]) & (rows[:, 2:] < 0).all(1))]
         return cls(np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1:]))
@@ -45,7 +45,7 @@ class Written(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """What predictors say about rules: weights (n,), influence H (n,), biases (2R, E) or (2R, 0), and the mean loss."""
+    """Results of the predictors: weights (n,), influence H (n,), biases (2R, E) or (2R, 0), and the mean loss."""
 
     weights: NDArray[np.float64]
     influence: NDArray[np.float64]
@@ -54,7 +54,7 @@ class Worth(NamedTuple):
 
 
 class Lessons(NamedTuple):
-    """How predictors learn; `seed` decides which facts they look at and in which order."""
+    """How predictors are trained; `seed` chooses their facts and the order."""
 
     epochs: int
     batch_size: int
@@ -68,17 +68,17 @@ class Lessons(NamedTuple):
 def weigh_rules(
     graph: Graph, rules: Written, examples: ExampleFacts, lessons: Lessons, budget: Budget, interrupted: Stopped
 ) -> Worth:
-    """Learn what rules are worth, relation by relation, in threads.
+    """Learn the weights of rules for each relation, in threads.
 
-    Each relation has a share of the time by its queries. What some leave over goes to those that were not done, in
-    another turn, until all are or the time is over; each learns for an epoch at least.
+    Each relation gets a share of the time by its queries. Time left over goes to unfinished relations in another turn,
+    until all are done or the time is used up. Each is trained for at least one epoch.
     """
     school = _School(graph, rules, examples, lessons, interrupted)
     waiting = np.arange(2 * graph.n_relations)
     with progress_bar("weighing rules", len(waiting)) as advance:
         while len(waiting):
             work = school.work[waiting]
-            share = work / work[::-1].cumsum()[::-1]  # of a relation among those from it on
+            share = work / work[::-1].cumsum()[::-1]  # of a relation among the remaining ones
             parts = zip(waiting.tolist(), np.minimum(1.0, count_cores() * share).tolist(), strict=True)
             run_in_threads(lambda own: school.teach(own[0], budget, own[1]), parts)
             left = waiting[school.epochs[waiting] < lessons.epochs]
@@ -93,7 +93,7 @@ def weigh_rules(
 
 @dataclass(eq=False)
 class _School:
-    """The predictors of all relations, how many epochs each has learned, and what they have found."""
+    """The predictors of all relations, with their epochs so far and their results."""
 
     graph: Graph
     rules: Written
@@ -109,24 +109,24 @@ class _School:
         entities = graph.n_entities if self.lessons.entity_bias else 0
         self.predictors = [Predictor.new(int(n), entities) for n in np.diff(self.theory.starts)]
         facts = np.array([len(self.examples.facts.facts(r)[0]) for r in relations])
-        self.work = 1 + np.minimum(facts, self.lessons.most_queries)  # a relation that has none takes a little, too
+        self.work = 1 + np.minimum(facts, self.lessons.most_queries)  # + 1: no facts take time, too
         self.epochs = np.zeros(len(relations), np.int64)
         self.influence = np.zeros(len(self.rules.heads))
         self.losses, self.queries = np.zeros(len(relations)), np.zeros(len(relations), np.int64)
 
     @property
     def loss(self) -> float:
-        """The mean over queries, as far as predictors have come."""
+        """The mean loss over queries so far."""
         return float(self.losses @ self.queries / max(1, self.queries.sum()))
 
     def worth(self) -> Worth:
-        """Put together what predictors have found."""
+        """Combine the results of all predictors."""
         weights = np.concatenate([one.weights for one in self.predictors])
         bias = np.stack([one.bias for one in self.predictors]).astype(np.float32)
         return Worth(weights, self.influence, bias, self.loss)
 
     def teach(self, relation: int, budget: Budget, share: float) -> None:
-        """Let the predictor of one relation learn for its share of the time, from the epoch on that it has reached."""
+        """Train one relation's predictor for its share of the time, from its last epoch on."""
         lessons, predictor, began = self.lessons, self.predictors[relation], int(self.epochs[relation])
         late = budget.left <= 0
         if late and began:
@@ -136,11 +136,11 @@ class _School:
         random = np.random.default_rng((*lessons.seed, relation))
         some = random.permutation(len(heads))[: FEW_QUERIES if late else lessons.most_queries]
         table = list_paths(self.graph, self.theory, relation, heads[some], tails[some], MOST_ENTRIES)
-        queries = len(table.reached)  # as many as have room in the table
+        queries = len(table.reached)  # as many as fit into the table
         self.queries[relation], self.epochs[relation] = queries, lessons.epochs
         if queries and predictor.moments.size:
             for epoch in range(lessons.epochs):
-                order = random.permutation(queries)  # the same ones, whatever epoch a turn begins with
+                order = random.permutation(queries)  # the same queries in every turn
                 if epoch < began:
                     continue
                 rate = lessons.learning_rate * (1 - epoch / lessons.epochs)

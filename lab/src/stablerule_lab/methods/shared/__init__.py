@@ -1,1 +1,1 @@
-"""What several methods are made of."""
+"""Parts shared by several methods."""

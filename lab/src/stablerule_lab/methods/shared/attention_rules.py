@@ -1,4 +1,4 @@
-"""From attention over relations, step by step, to rules: a body weighs as much as the product of what it was given."""
+"""Read rules from attention over relations: the weight of a body is the product of its steps' attention."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from stablerule.extending import ExampleFacts
     from stablerule.graph import Graph
 
-BEAM = 5  # times as many beginnings are followed as rules are kept
-MEASURED = 3  # times as many are measured: some link nobody
+BEAM = 5  # partial bodies followed for each rule that is kept
+MEASURED = 3  # rules measured for each one that is kept, since some bodies link nothing
 
 
 class Bodies(NamedTuple):
-    """Distinct bodies (n, L), filled with -1, and their weights (n,)."""
+    """Distinct bodies (n, L), padded with -1, and their weights (n,)."""
 
     steps: NDArray[np.int64]
     weights: NDArray[np.float64]
 
 
 def read_bodies(operators: NDArray[np.float64], memory: NDArray[np.float64], beam: int) -> Bodies:
-    """Read the heaviest bodies, the heaviest first, from the attention that one relation is asked with.
+    """Return the heaviest bodies, heaviest first, of the attention for one query relation.
 
-    operators: (C, L, 2R + 1), memory: (C, L + 1, L + 1), as `Spreading` takes them. The weight of a body is the sum
-    over all ways to walk it: where a step stays in place or takes up an earlier value, several walk the same body.
-    beam: how many are followed from step to step; those that are left out weigh less than all that are followed.
+    operators: (C, L, 2R + 1), memory: (C, L + 1, L + 1), as for `Spreading`. The weight of a body is the sum over all
+    ways to walk it; steps that stay or use an earlier value give several. beam: the number of partial bodies followed
+    from step to step, the heaviest ones.
     """
     chains = [_read_chain(*chain, beam) for chain in zip(operators, memory, strict=True)]
     return _add_up([(bodies, 1 / len(chains)) for bodies in chains], beam)
@@ -50,7 +50,7 @@ def _read_chain(a: NDArray[np.float64], b: NDArray[np.float64], beam: int) -> Bo
         weights = taken.weights[begun] * a[t, attention[step]]
         heavy = _heaviest(weights, beam)
         beginnings, walked = taken.steps[begun[heavy]], (taken.steps >= 0).sum(1)[begun[heavy]]
-        beginnings[np.arange(len(heavy)), walked] = attention[step[heavy]]  # at most t steps are walked: there is room
+        beginnings[np.arange(len(heavy)), walked] = attention[step[heavy]]  # there is room: at most t steps so far
         further = Bodies(beginnings, weights[heavy])
         values.append(_add_up([(further, 1.0), (taken, float(a[t, relations]))], beam))
     return _add_up(list(zip(values, b[length].tolist(), strict=True)), beam)
@@ -58,9 +58,9 @@ def _read_chain(a: NDArray[np.float64], b: NDArray[np.float64], beam: int) -> Bo
 
 @lru_cache(maxsize=64)
 def promising_pairs(rows: int, columns: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return places (i, j) among which the `most` largest products are, of two rows that begin with their largest.
+    """Return index pairs (i, j) that contain the `most` largest products of two descending rows.
 
-    The product at (i, j) is at most as large as all at places not behind it, (i + 1) * (j + 1) of them with itself.
+    At least (i + 1) * (j + 1) products, itself included, are as large as the one at (i, j).
 
     >>> [place.tolist() for place in promising_pairs(3, 3, 4)]
     [[0, 0, 0, 1, 1, 2], [0, 1, 2, 0, 1, 0]]
@@ -70,14 +70,14 @@ def promising_pairs(rows: int, columns: int, most: int) -> tuple[NDArray[np.int6
 
 
 def _heaviest(weights: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """The places of the heaviest."""
+    """Return the indices of the heaviest."""
     if len(weights) <= most:
         return np.arange(len(weights))
     return np.sort(np.argpartition(-weights, most)[:most])
 
 
 def _add_up(parts: list[tuple[Bodies, float]], most: int) -> Bodies:
-    """Join weighted parts; the same body in several is one, and the heaviest are kept."""
+    """Merge weighted bodies, adding up equal ones, and keep the heaviest."""
     steps = np.concatenate([bodies.steps for bodies, _ in parts])
     weights = np.concatenate([bodies.weights * factor for bodies, factor in parts])
     steps, weights = steps[weights > 0], weights[weights > 0]
@@ -88,7 +88,7 @@ def _add_up(parts: list[tuple[Bodies, float]], most: int) -> Bodies:
 
 
 def turns(graph: Graph) -> NDArray[np.float64]:
-    """Say which share of the walks along a relation and back by its inverse end where they began: (2R,).
+    """Return the share of walks along a relation and back that end where they started (2R,).
 
     >>> from stablerule import Dataset
     >>> turns(Dataset.from_names("cities", train=[("Bonn", "in", "Germany"), ("Kiel", "in", "Germany")]).graph).tolist()
@@ -97,15 +97,15 @@ def turns(graph: Graph) -> NDArray[np.float64]:
     ends = graph.edge_relations.astype(np.int64) * graph.n_entities + graph.edge_tails
     places, arriving = np.unique(ends, return_counts=True)
     relations, count = places // graph.n_entities, 2 * graph.n_relations
-    walks = np.bincount(relations, arriving**2, count)  # from each that arrives, to each that has arrived there
+    walks = np.bincount(relations, arriving**2, count)  # from each tail's edges back to each of its heads
     return np.bincount(relations, arriving, count) / np.maximum(1, walks)
 
 
 def without_turns(found: Bodies, turning: NDArray[np.float64]) -> Bodies:
-    """Add bodies without the steps there and back that others take.
+    """Add bodies without steps that go back and forth.
 
-    Mass flows along walks that turn, x to y to x to z, while a rule passes no entity twice: what it says of z is said
-    by the body without the turn. This one gets the weight of the other, by the share of walks that do turn (2R,).
+    Mass also flows along walks that turn back, x to y to x to z, but a rule never repeats an entity. So the body
+    without the turn gets the weight of the body with it, times the share of walks that do turn (2R,).
     """
     relations = len(turning) // 2
     parts, rest = [(found, 1.0)], found
@@ -115,7 +115,7 @@ def without_turns(found: Bodies, turning: NDArray[np.float64]) -> Bodies:
         for at in range(rest.steps.shape[1] - 1):
             there, back = rest.steps[:, at], rest.steps[:, at + 1]
             turns_here = (there >= 0) & (back >= 0) & (back == (there + relations) % (2 * relations))
-            turn = np.flatnonzero(turns_here & ~before)  # there, back and there: one step is left either way
+            turn = np.flatnonzero(turns_here & ~before)  # back and forth and back: one step remains either way
             before = turns_here
             left = np.delete(rest.steps[turn], (at, at + 1), axis=1)
             shorter.append(np.pad(left, ((0, 0), (0, 2)), constant_values=-1))
@@ -138,12 +138,12 @@ def make_rules(
     budget: float | None,
     seed: int,
 ) -> RuleSet:
-    """Make rules of the attention for all 2R relations, (2R, C, ...), and measure them on the graph.
+    """Read rules from the attention for all 2R relations, (2R, C, ...), and measure them on the graph.
 
-    least: of the heaviest rule of the relation, what a rule must weigh; or of the one with the most credit, its weight
-    times the facts that it leads to, what its credit must be. Since mass is divided by its sum at every step, a light
-    rule decides wherever the heavy ones lead nowhere. most: rules for each relation. Bodies that link nobody in the
-    graph are left out before, and so is r <- r: they may weigh much, as nothing speaks against them.
+    least: the smallest weight of a rule, as a share of its relation's heaviest; or the smallest credit (weight times
+    support), as a share of the largest credit. Since mass is normalised at every step, a light rule decides wherever
+    the heavy ones lead nowhere. most: rules for each relation. Bodies that link nothing in the graph are dropped first,
+    and so is r <- r: training does not lower their weights.
     """
     heads, bodies, weights, turning = [], [], [], turns(graph)
     for head, attention in enumerate(zip(operators, memory, strict=True)):

@@ -1,4 +1,4 @@
-"""What the learners of chains share: sampling paths, and measuring the best bodies. None of them knows constants."""
+"""Sampling and measuring for learners of rules without constants."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from stablerule.graph import Graph
     from stablerule.rules import RuleSet
 
-PILOT_WALKS = 40_000  # to plan with
-MEASURE_BUDGET = 1e9  # edges that rules are measured along
+PILOT_WALKS = 40_000  # for the plan
+MEASURE_BUDGET = 1e9  # edges for measuring rules
 LEAST_SUPPORT = 1
 
 
 class LearnsChains(Protocol):
-    """A learner of chains from sampled paths."""
+    """A learner of rules without constants from sampled paths."""
 
     max_length: int
     walks: int | None
@@ -43,7 +43,7 @@ class LearnsChains(Protocol):
 def sample_chains(
     lesson: Lesson, o: LearnsChains, *, min_length: int = 1, negatives: Literal["open", "paper"] = "open"
 ) -> RuleSamples:
-    """Walk the graph and count which relations close which bodies, as long as the budget allows."""
+    """Sample walks within the time budget, and count which relations close which bodies."""
     return sample_rules(
         lesson.graph,
         limit_walks_to_budget(lesson.budget, o.walks or choose_walk_count(lesson.graph)),
@@ -56,7 +56,7 @@ def sample_chains(
 
 
 def measure_best(lesson: Lesson, o: LearnsChains, samples: RuleSamples, scored: Iterable[Candidates]) -> RuleSet:
-    """Measure the best bodies of each relation on the graph; those that conclude no fact are no rules."""
+    """Measure the best bodies of each relation on the graph, and drop those that conclude no fact."""
     return measure_chains(
         lesson.graph,
         samples,
@@ -69,15 +69,15 @@ def measure_best(lesson: Lesson, o: LearnsChains, samples: RuleSamples, scored: 
 
 
 def plan_chains(graph: Graph, o: LearnsChains, *then: str, minutes: float | None) -> list[str]:
-    """Say how the graph is walked, and what comes then."""
+    """Return the plan: the walks, then the given lines."""
     walks = o.walks or choose_walk_count(graph)
     bodies = expect_body_count(graph, walks, o.max_length, o.seed)
     seconds = walks / WALKS_A_SECOND / count_cores()
-    most = [] if minutes is None else [f"{minutes:g} minutes at most"]
-    return [f"{walks:,} walks, about {bodies:,} different bodies, about {spell_duration(seconds)}", *then, *most]
+    most = [] if minutes is None else [f"at most {minutes:g} minutes"]
+    return [f"{walks:,} walks, about {bodies:,} distinct bodies, about {spell_duration(seconds)}", *then, *most]
 
 
 def check_rate(name: str, rate: float | None) -> None:
-    """Refuse a learning rate that makes no sense; None is the default."""
+    """Check a learning rate; None is the default."""
     if rate is not None and not 0 < rate < 10:
         raise OptionError(f"Argument {name!r} must be above 0 and below 10, got {rate}.")

@@ -1,4 +1,4 @@
-"""What differentiable rule learners have in common: attention over relations that answers, and is read as rules."""
+"""Differentiable rule learners: attention over relations that answers queries and is read as rules."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from stablerule.graph import Dataset, Graph, Triples
     from stablerule_lab.methods.shared.edges import Edges
 
-MEASURE_BUDGET = 1e9  # edges that rules are measured along
+MEASURE_BUDGET = 1e9  # edges for measuring rules
 LONGEST = 6
 
 
 class AttentionScorer(Scorer):
-    """A network that gives every asked relation its attention; the rest is mass that spreads along it."""
+    """A network that returns the attention for each query relation; mass then spreads along it."""
 
     _spreading: Spreading | None = None
 
@@ -44,12 +44,12 @@ class AttentionScorer(Scorer):
         """Return operators (g, C, L, 2R + 1) and memory (g, C, L + 1, L + 1) for relations (g,); see `Spreading`."""
 
     def loss(self, queries: Tensor, edges: Edges) -> Tensor:
-        """-log p of the answer, each query without its own fact."""
+        """Return -log p of the answers; each query hides its own fact."""
         relations, groups = torch.unique(queries[:, 1], return_inverse=True)
         return self._along(edges).loss(*self.attention(relations), groups, queries)
 
     def scores(self, heads: Tensor, relations: Tensor, edges: Edges) -> Tensor:
-        """Return p (b, E)."""
+        """Return the probabilities p (b, E)."""
         distinct, groups = torch.unique(relations, return_inverse=True)
         return torch.from_numpy(self._along(edges).scores(*self.attention(distinct), groups, heads))
 
@@ -60,11 +60,11 @@ class AttentionScorer(Scorer):
 
 
 class DifferentiableReasoner(NeuralReasoner):
-    """Answers by its attention, and shows it as rules: `rules`, `explain` and `why_not` are about these.
+    """A learner that answers by attention and reads it as rules, for `rules`, `explain` and `why_not`.
 
-    The score of a rule is its weight, the product of the attentions along its body. Rules add up to the score but for
-    three things: only those that matter are kept, mass is divided by its sum at every step, and a rule does not pass an
-    entity twice (what walks that turn back say is said, in the mean, by the body without the turn).
+    The score of a rule is its weight, the product of the attention along its body. The rules add up to the score except
+    for three things: light rules are dropped, mass is normalised at every step, and a rule never repeats an entity
+    (walks that turn back are credited, on average, to the body without the turn).
     """
 
     network_: AttentionScorer
@@ -83,7 +83,7 @@ class DifferentiableReasoner(NeuralReasoner):
         examples: Triples | None = None,
         minutes: float | None = None,
     ) -> Self:
-        """Train the attention on a graph, and read it as rules; `valid` says when it is at its best."""
+        """Train the attention on a graph, and read it as rules; `valid` chooses the best state."""
         lesson = self._begin(graph, valid, examples, minutes)
         network, course = fit_network(lesson, self)
         self.network_ = cast("AttentionScorer", network)
@@ -91,19 +91,19 @@ class DifferentiableReasoner(NeuralReasoner):
         return self._end(lesson, Learned(rules=rules, course=course))
 
     def _searcher(self, graph: Graph) -> ScoreSearcher:
-        # What no mass reaches is no answer, and mass is a share already.
+        # Entities without mass are no answers, and mass is already a share.
         return ScoreSearcher(
             graph, self._score_on(graph), name=self.method, most=1.0, floor=0.0, rules=self._rules_on(graph)
         )
 
     @property
     def rules(self) -> RuleSet:
-        """The attention as rules."""
+        """The rules read from the attention."""
         self._check_fitted()
         return RuleSet() if self.learned_.rules is None else self.learned_.rules
 
     def rule_searcher(self, graph: Graph | None = None) -> RuleSearcher:
-        """Give the rules, made ready for a graph: what explains answers."""
+        """Return the rules prepared for a graph, to explain answers."""
         return self._rules_on(self.searcher(graph).graph)
 
     def _rules_on(self, graph: Graph) -> RuleSearcher:
@@ -120,7 +120,7 @@ class DifferentiableReasoner(NeuralReasoner):
 
 
 def extract_rules(lesson: Lesson, o: DifferentiableReasoner, network: AttentionScorer) -> RuleSet:
-    """Read the attention of a trained network as rules, and measure them on the graph."""
+    """Read rules from the attention of a trained network, and measure them on the graph."""
     graph = lesson.graph
     with torch.no_grad():
         attention = network.attention(torch.arange(2 * graph.n_relations, device=o.device))
@@ -138,7 +138,7 @@ def extract_rules(lesson: Lesson, o: DifferentiableReasoner, network: AttentionS
 
 
 def repeated_queries(relations: Tensor, end: int, length: int) -> Tensor:
-    """(g,) -> (g, L + 1): the asked relation at every step, then the end.
+    """Repeat the query relation (g,) at every step, then the end token (g, L + 1).
 
     >>> repeated_queries(torch.tensor([3, 5]), 8, 2).tolist()
     [[3, 3, 8], [5, 5, 8]]
@@ -147,10 +147,10 @@ def repeated_queries(relations: Tensor, end: int, length: int) -> Tensor:
 
 
 def last_only(length: int, like: Tensor) -> Tensor:
-    """(L + 1, L + 1): a memory in which each step takes up the value of the step before it, and nothing else."""
+    """Return a memory (L + 1, L + 1) in which each step uses the value of the step before."""
     return torch.eye(length + 1, dtype=like.dtype, device=like.device)
 
 
 def without_staying(operators: Tensor) -> Tensor:
-    """(..., 2R) -> (..., 2R + 1): no step stays where it is."""
+    """Add an operator with weight 0 for staying: (..., 2R) -> (..., 2R + 1)."""
     return torch.cat([operators, torch.zeros_like(operators[..., :1])], dim=-1)

@@ -1,4 +1,4 @@
-"""A graph as tensors, for learners that pass messages along its edges."""
+"""A graph as tensors, for networks that pass messages along its edges."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Edges:
 
     @classmethod
     def of(cls, graph: Graph, device: str = "cpu") -> Edges:
-        """Take the edges of a graph, by head, relation and tail."""
+        """Return the edges of a graph, by head, relation and tail."""
         heads = np.repeat(np.arange(graph.n_entities), graph.degrees)
         columns = (heads, graph.edge_relations, graph.edge_tails)
         h, r, t = (torch.from_numpy(column.astype(np.int64)).to(device) for column in columns)
@@ -42,12 +42,12 @@ class Edges:
         return len(self.heads)
 
     def take(self, which: Tensor) -> Edges:
-        """Return some of them: positions, or a mask."""
+        """Return some edges, by positions or a mask."""
         columns = (self.heads[which], self.relations[which], self.tails[which])
         return Edges(*columns, self.n_entities, self.n_relations)
 
     def without(self, facts: Tensor) -> Edges:
-        """Leave out facts (b, 3) and their inverses: what is asked must not answer itself."""
+        """Remove facts (b, 3) and their inverses, so that a query does not contain its answer."""
         n = self.n_relations
         inverse = torch.stack([facts[:, 2], (facts[:, 1] + n) % (2 * n), facts[:, 0]], dim=1)
         asked = torch.cat([facts, inverse])

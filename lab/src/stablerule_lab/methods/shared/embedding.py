@@ -1,4 +1,4 @@
-"""What the embeddings share: a row for each entity and relation, a score, a loss over rival answers."""
+"""Embeddings: a row for each entity and relation, a score, and a loss over competing candidates."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
     from stablerule_lab.methods.shared.edges import Edges
 
-NUMBERS_AT_ONCE = 1 << 22  # in a block of differences, 16 MB
+NUMBERS_AT_ONCE = 1 << 22  # in a block of differences: 16 MB
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What is minimised.
+    """The training loss.
 
-    negatives: rivals that are drawn for a batch, all of its queries against the same ones, so that one product gives
-        all scores; None is every entity, as is a number that is not below theirs.
-    kind: "softmax" is the cross-entropy of the answer among the rivals; "margin" parts right from wrong scores at
-        -margin, by log-sigmoids, hard rivals more than easy ones: a rival's weight is its softmax at `temperature`.
-    n3: weight of the cubes of the moduli of the rows that were used; for products.
-    dropout: share of a place's numbers that are left out while learning; for products.
+    negatives: sampled for each batch and shared by its queries, so that one product gives all scores; None, or a number
+        of at least all entities, uses every entity.
+    kind: "softmax" is the cross-entropy of the answer among the negatives; "margin" separates correct and wrong scores
+        at -margin by log-sigmoids, and weights each negative by its softmax at `temperature`.
+    n3: weight of the cubes of the moduli of the used rows; for products.
+    dropout: on the product of head and relation; for products.
     """
 
     negatives: int | None = None
@@ -46,9 +46,9 @@ class Objective:
 
 
 class Embeddings(Scorer):
-    """A table of entities (E, w) and one of relations (2R, v): the inverse of a relation has a row of its own.
+    """A table of entities (E, w) and one of relations (2R, v); inverse relations have their own rows.
 
-    Every score is of two steps: `place` says where in the space the answer should be, `compare` how near entities are.
+    A score has two steps: `place` computes where the answer should be, `compare` how close entities are.
     """
 
     def __init__(self, entities: Tensor, relations: Tensor, objective: Objective) -> None:
@@ -59,26 +59,26 @@ class Embeddings(Scorer):
 
     @abstractmethod
     def place(self, heads: Tensor, relations: Tensor) -> Tensor:
-        """From rows of heads (b, w) and of relations (b, v) to where their answers should be, (b, w)."""
+        """Return where the answers of heads (b, w) and relations (b, v) should be (b, w)."""
 
     @abstractmethod
     def compare(self, places: Tensor, tails: Tensor) -> Tensor:
-        """Return the scores (b, n) of tails (n, w); no table of b x n x w is ever made at once."""
+        """Return the scores (b, n) of tails (n, w), without a table of b x n x w numbers."""
 
     @abstractmethod
     def compare_each(self, places: Tensor, tails: Tensor) -> Tensor:
-        """Return the score (b,) of a tail of its own (b, w) for each place."""
+        """Return the score (b,) of one tail (b, w) for each place."""
 
     def moduli(self, rows: Tensor) -> Tensor:
-        """Return the sizes of the numbers in some rows."""
+        """Return the moduli of the numbers in some rows."""
         return rows.abs()
 
     def scores(self, heads: Tensor, relations: Tensor, edges: Edges) -> Tensor:
-        """Return (b, E); the edges are not looked at."""
+        """Return the scores (b, E); edges are not used."""
         return self.compare(self.place(self.entities[heads], self.relations[relations]), self.entities)
 
     def loss(self, queries: Tensor, edges: Edges) -> Tensor:
-        """Return the mean loss of queries with their answers (b, 3)."""
+        """Return the mean loss of queries with answers (b, 3)."""
         heads, relations, tails = queries.unbind(1)
         told = self.objective
         h, r = embedding(heads, self.entities), embedding(relations, self.relations)  # (b, w), (b, v)
@@ -99,7 +99,7 @@ class Embeddings(Scorer):
         return None if most is None or most >= len(self.entities) else most
 
     def _rival_scores(self, places: Tensor, tails: Tensor) -> Tensor:
-        """(b, n): the scores of the rivals; -inf where the answer itself was drawn."""
+        """Return the scores of the negatives (b, n); -inf if the answer itself was sampled."""
         n, drawn = len(self.entities), self._drawn
         rivals = torch.arange(n) if drawn is None else torch.randint(n, (drawn,))
         rivals = rivals.to(tails.device)
@@ -108,12 +108,12 @@ class Embeddings(Scorer):
 
 
 def softmax_loss(right: Tensor, wrong: Tensor) -> Tensor:
-    """The mean cross-entropy of right answers (b,) among wrong ones (b, n)."""
+    """Return the mean cross-entropy of correct answers (b,) among wrong ones (b, n)."""
     return (torch.cat([right[:, None], wrong], dim=1).logsumexp(dim=1) - right).mean()
 
 
 def margin_loss(right: Tensor, wrong: Tensor, told: Objective) -> Tensor:
-    """The mean loss of right answers (b,) and wrong ones (b, n), these weighted by how hard they are."""
+    """Return the mean margin loss of correct answers (b,) and wrong ones (b, n), which are weighted by hardness."""
     drawn = wrong > -math.inf
     weights = torch.where(drawn, wrong.detach() * told.temperature, -math.inf).softmax(dim=1).nan_to_num()
     low = logsigmoid(-told.margin - wrong.masked_fill(~drawn, 0.0))
@@ -121,41 +121,41 @@ def margin_loss(right: Tensor, wrong: Tensor, told: Objective) -> Tensor:
 
 
 class Products(Embeddings):
-    """A score that is a product: all tails at once by one matrix product."""
+    """A score that is a product: one matrix product for all tails."""
 
     def compare(self, places: Tensor, tails: Tensor) -> Tensor:
-        """Return (b, n)."""
+        """Return the scores (b, n)."""
         return places @ tails.T
 
     def compare_each(self, places: Tensor, tails: Tensor) -> Tensor:
-        """Return (b,)."""
+        """Return the scores (b,)."""
         return (places * tails).sum(dim=1)
 
 
 class Distances(Embeddings):
-    """A score that is a distance, turned round: `norm` 1 is the sum of differences, 2 their length."""
+    """A score that is a negative distance, with norm 1 or 2."""
 
     def __init__(self, entities: Tensor, relations: Tensor, objective: Objective, norm: int) -> None:
         super().__init__(entities, relations, objective)
         self.norm = norm
 
     def compare(self, places: Tensor, tails: Tensor) -> Tensor:
-        """Return (b, n)."""
+        """Return the scores (b, n)."""
         return -torch.cdist(places, tails, p=self.norm)
 
     def compare_each(self, places: Tensor, tails: Tensor) -> Tensor:
-        """Return (b,)."""
+        """Return the scores (b,)."""
         lengths: Tensor = torch.linalg.vector_norm(self.moduli(places - tails), ord=self.norm, dim=1)
         return -lengths
 
 
 def sums_of_moduli(places: Tensor, tails: Tensor) -> Tensor:
-    """Return (b, n), the sums of |place - tail| over complex numbers, block by block of tails."""
+    """Return the sums of |place - tail| over complex numbers (b, n), in blocks of tails."""
     step = max(1, NUMBERS_AT_ONCE // max(1, places.numel()))
     parts = [tails[begin : begin + step] for begin in range(0, len(tails), step)]
     if not torch.is_grad_enabled() or len(parts) == 1:
         return torch.cat([_block_of_moduli(places, part) for part in parts], dim=1)
-    # What a block needs for its gradient is computed again later, not kept.
+    # Recompute the intermediate values of a block for its gradient, instead of storing them.
     return torch.cat([checkpoint(_block_of_moduli, places, part, use_reentrant=False) for part in parts], dim=1)
 
 
@@ -164,7 +164,7 @@ def _block_of_moduli(places: Tensor, tails: Tensor) -> Tensor:
 
 
 class EmbeddingReasoner(NeuralReasoner):
-    """A learner of embeddings; the options below are declared by each."""
+    """A learner of embeddings; subclasses declare the options below."""
 
     old_names: ClassVar[dict[str, str]] = OLD_EPOCHS
 

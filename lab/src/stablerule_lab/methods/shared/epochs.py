@@ -1,4 +1,4 @@
-"""How a network learns in epochs: its options, and the loop that keeps what the validation facts like best."""
+"""Training in epochs: the options, and the loop, which keeps the best state on the validation facts."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Epochs:
-    """How a network learns, in epochs over the facts; each method has values of its own.
+    """How a network is trained, in epochs over the facts; each method has its own defaults.
 
-    epochs: at most so many. batch_size: queries in a batch. learning_rate, optimizer: size and kind of the steps.
-    clip: largest length of a gradient. check_every: epochs between measurements of the MRR on the validation facts.
-    patience: measurements without a gain before training stops; None takes all epochs.
+    epochs: the most epochs. batch_size: queries in a batch. learning_rate, optimizer: of the steps. clip: the largest
+    gradient norm. check_every: epochs between measurements of the MRR on the validation facts. patience: measurements
+    without a gain before training stops; None trains all epochs.
 
     >>> Epochs(epochs=10, batch_size=0, learning_rate=0.01)
     Traceback (most recent call last):
@@ -51,28 +51,27 @@ class Epochs:
             raise OptionError(f"Argument 'clip' must be above 0, or None, got {self.clip}.")
 
 
-# Options of models that were saved before the options had groups.
+# Options of models saved before options had groups.
 OLD_EPOCHS = {name: f"training.{name}" for name in Epochs.__dataclass_fields__}
 
 
 class BestSoFar:
-    """A network that is learning, as it was when the validation facts liked it best.
+    """The best state of a network so far on the validation facts.
 
-    With a time budget, the time that it takes to measure the MRR is kept back for the last measurement, and found out
-    before learning begins.
+    With a time budget, time for the last measurement is reserved; one measurement before training shows how long it is.
     """
 
     def __init__(self, network: nn.Module, judge: Callable[[], float], course: Course, budget: Budget) -> None:
         self._network, self._judge, self._course, self._budget = network, judge, course, budget
         self._state: dict[str, Tensor] = {}
-        self._looking = 0.0  # seconds of a look
+        self._looking = 0.0  # seconds of a measurement
         self.without_gain = 0
         if budget.limited and not budget.passed:
             self._judged()
 
     @property
     def out_of_time(self) -> bool:
-        """Whether there is time for one last look, and for nothing else."""
+        """Whether there is only time for the last measurement."""
         return self._budget.left <= self._looking
 
     def _judged(self) -> float:
@@ -84,7 +83,7 @@ class BestSoFar:
         return mrr
 
     def look(self) -> None:
-        """Judge the network after the last epoch of the course, and keep it if it is the best so far."""
+        """Evaluate the network after the latest epoch, and keep its state if it is the best so far."""
         mrr, best = self._judged(), self._course.best_mrr
         self._course.epochs[-1]["valid_mrr"] = mrr
         self.without_gain += 1
@@ -94,13 +93,13 @@ class BestSoFar:
             self._state.update({name: value.detach().clone() for name, value in state.items()})
 
     def end(self, why: str) -> None:
-        """Note what ends learning before its time."""
+        """Record what ends training early."""
         self._course.ended_by = why
         if why == "minutes":
             self._budget.cut()
 
     def restore(self) -> None:
-        """Bring the network back to its best."""
+        """Restore the best state."""
         self._network.load_state_dict(self._state)
         self._network.eval()
 
@@ -116,10 +115,10 @@ def run_epochs(
     device: str,
     budget: Budget,
 ) -> Course:
-    """Learn in place from queries (n, 3), in batches of a new order each epoch; the network ends as it was at its best.
+    """Train in place on queries (n, 3), shuffled in each epoch, and restore the best state.
 
-    judge: gives the MRR on validation facts; asked every `check_every` epochs, and at the end. Learning ends when it
-    has not risen `patience` times, when the time is over, or by Ctrl-C, always with the best network so far.
+    judge: returns the MRR on validation facts, every `check_every` epochs and at the end. Training ends after
+    `patience` measurements without a gain, after the time budget, or by Ctrl-C, always with the best state.
     """
     course, began = Course(ended_by="epochs"), time.perf_counter()
     best, optimizer = BestSoFar(network, judge, course, budget), make_optimizer(network, o, device)
@@ -156,7 +155,7 @@ def run_epochs(
 
 
 def make_optimizer(network: nn.Module, o: Epochs, device: str) -> torch.optim.Optimizer:
-    """Make the optimizer of a network."""
+    """Return the optimizer of a network."""
     kind = torch.optim.Adam if o.optimizer == "adam" else torch.optim.Adagrad
-    # One pass over the parameters instead of a dozen counts where entities are many; elsewhere torch knows better.
+    # The fused form is faster with many entities; elsewhere torch chooses better.
     return kind(network.parameters(), lr=o.learning_rate, fused=True if device == "cpu" else None)

@@ -1,8 +1,8 @@
-"""Messages that flow to their receivers: sums and extremes of rows, with gradients that sort and materialise nothing.
+"""Aggregate messages by receiver: sums and extremes of rows, with gradients that neither sort nor copy.
 
-A receiver takes in some rows of a table of messages, and a message may go to many receivers. `torch.sparse.mm` reduces
-the rows of each receiver where they lie, without a copy for every edge. Its own gradient would transpose the table of
-receivers each time; here a flow is known in both directions from the start.
+A receiver aggregates some rows of a table of messages, and a message may go to many receivers. `torch.sparse.mm`
+reduces the rows of each receiver in place, without a copy for every edge. Its own gradient would transpose the table of
+receivers each time; here a flow is stored in both directions.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from torch.autograd import Function
 if TYPE_CHECKING:
     from torch import Tensor
 
-# A float32 as a float64 leaves 29 bits empty: there is room for the number of its message.
+# A float32 as a float64 leaves 29 bits free, which hold the index of its message.
 NUMBER_BITS = (1 << 29) - 1
-ALMOST_NOTHING = 1e-300  # stands for a zero, whose bits must stay a normal number; as a float32 it is zero again
+ALMOST_NOTHING = 1e-300  # replaces 0, whose bits must stay a normal number; as a float32 it is 0 again
 
 
 @dataclass(frozen=True, eq=False)
 class Flow:
     """K deliveries of Z messages to T receivers.
 
-    offsets, messages: (T + 1,), (K,): which messages each receiver takes in, receiver by receiver.
+    offsets, messages: (T + 1,), (K,): the messages of each receiver, receiver by receiver.
     back_offsets, receivers: (Z + 1,), (K,): the same, message by message.
 
     >>> flow = Flow(torch.tensor([0, 1, 3]), torch.tensor([1, 0, 1]), torch.tensor([0, 1, 3]), torch.tensor([1, 0, 1]))
@@ -41,25 +41,25 @@ class Flow:
 
     @property
     def arrived(self) -> Tensor:
-        """(T,): how many messages each receiver takes in."""
+        """The number of messages of each receiver (T,)."""
         return self.offsets.diff()
 
 
 def offsets_of(counts: Tensor) -> Tensor:
-    """From counts (n,) to where each begins and the last one ends, (n + 1,)."""
+    """Return the offsets (n + 1,) of counts (n,)."""
     return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
 
 
 def total(values: Tensor, flow: Flow) -> Tensor:
-    """Sum the messages (Z, d) of each receiver: (T, d), zero where nothing arrives."""
+    """Return the sum of the messages (Z, d) of each receiver (T, d), 0 without any."""
     summed: Tensor = _Total.apply(values, flow)  # type: ignore[no-untyped-call]
     return summed
 
 
 def extremes(values: Tensor, flow: Flow) -> tuple[Tensor, Tensor]:
-    """Return the largest and the smallest message of each receiver, (T, d) each, zero where nothing arrives.
+    """Return the largest and the smallest message of each receiver, (T, d) each, 0 without any.
 
-    The gradient goes to one message for each number; which one of equals is not said.
+    The gradient of each number goes to one message, an arbitrary one of equals.
     """
     found: tuple[Tensor, Tensor] = _Extremes.apply(values, flow)  # type: ignore[no-untyped-call]
     return found
@@ -97,9 +97,9 @@ class _Extremes(Function):
 
 
 def _packed_extreme(values: Tensor, flow: Flow, kind: Literal["amax", "amin"]) -> tuple[Tensor, Tensor]:
-    """The extremes, and which message each comes from, by one reduction: the message's number is in the lowest bits.
+    """Return the extremes and the messages they come from, by one reduction with the index in the lowest bits.
 
-    It is ten times as fast as the reduction of torch that keeps track.
+    It is ten times as fast as torch's reduction with indices.
     """
     wide = torch.where(values == 0, ALMOST_NOTHING, values.double())
     numbers = torch.arange(len(values))[:, None]
@@ -109,7 +109,7 @@ def _packed_extreme(values: Tensor, flow: Flow, kind: Literal["amax", "amin"]) -
 
 
 def _plain_extreme(values: Tensor, flow: Flow, kind: Literal["amax", "amin"]) -> tuple[Tensor, Tensor]:
-    """The same on any device and for any numbers, with a copy for every delivery."""
+    """Do the same on any device and for any numbers, with a copy for every delivery."""
     shape = (len(flow.offsets) - 1, values.shape[1])
     rows = _owners(flow.offsets)[:, None].expand(-1, shape[1])
     arriving = values[flow.messages]
@@ -121,10 +121,10 @@ def _plain_extreme(values: Tensor, flow: Flow, kind: Literal["amax", "amin"]) ->
 
 
 def _reduced(values: Tensor, offsets: Tensor, rows: Tensor, kind: Literal["sum", "amax", "amin"]) -> Tensor:
-    """(T, d): rows of values (Z, d), reduced for each receiver."""
+    """Return rows of values (Z, d) reduced by receiver (T, d)."""
     if values.device.type == "cpu":
         shape = (len(offsets) - 1, len(values))
-        with warnings.catch_warnings():  # torch calls the layout a beta, once in a process
+        with warnings.catch_warnings():  # torch warns once in a process that the layout is in beta
             warnings.filterwarnings("ignore", message="Sparse CSR tensor support", category=UserWarning)
             ones = values.new_ones(len(rows))
             matrix = torch.sparse_csr_tensor(offsets, rows, ones, shape, check_invariants=False)

@@ -1,8 +1,7 @@
-"""The surroundings of many heads at once: what is near them, and how messages flow from there to there.
+"""The neighbourhoods of many heads at once, and the flow of messages in them.
 
-A place is an entity as one of b queries sees it, the number query * E + entity; sets of places are sorted numbers.
-Every fact is there with its inverse, so the edges that leave an entity tell what arrives at it, too: no flow needs a
-sort.
+A place is a pair of a query and an entity, with the number query * E + entity; sets of places are sorted numbers. Every
+fact has its inverse, so the outgoing edges of an entity are also its incoming ones, and no flow needs a sort.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
 
     from stablerule_lab.methods.shared.edges import Edges
 
-ABSENT = -(1 << 60)  # stays below zero, whatever number of a bundle is added
+ABSENT = -(1 << 60)  # stays negative with any bundle number added
 
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """Messages from some places to others. Edges of one head and one relation share a message, of which there are Z.
+    """Messages between places. Edges with the same head and relation share one of Z messages.
 
-    senders: (Z,) the number of the sending place among all that send; queries, relations: (Z,).
+    senders: (Z,), the index of the sending place among the senders; queries, relations: (Z,).
     """
 
     senders: Tensor
@@ -37,11 +36,11 @@ class Passage:
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods:
-    """The edges of a graph by head, relation and tail; those of one head and one relation are a bundle.
+    """The edges of a graph by head, relation and tail; edges with the same head and relation form a bundle.
 
-    offsets: (E + 1,) to edges, by head. tails, sent_by: (n,); a message from the tail to the head belongs to the
-    bundle `sent_by` of the tail. bundle_offsets: (E + 1,) to bundles, by head. bundle_relations: (B,). edge_offsets:
-    (B + 1,) to edges, by bundle. keys: (n,) of all facts and inverses, also of those left out.
+    offsets: (E + 1,) to edges, by head. tails, sent_by: (n,); a message from the tail to the head belongs to the tail's
+    bundle `sent_by`. bundle_offsets: (E + 1,) to bundles, by head. bundle_relations: (B,). edge_offsets: (B + 1,) to
+    edges, by bundle. keys: (n,) of all facts and inverses, including removed ones.
     """
 
     offsets: Tensor
@@ -56,7 +55,7 @@ class Neighbourhoods:
 
     @classmethod
     def of(cls, edges: Edges) -> Neighbourhoods:
-        """Look at edges, in any order."""
+        """Build from edges in any order."""
         n, r = edges.n_entities, edges.n_relations
         keys = ((edges.heads * (2 * r) + edges.relations) * n + edges.tails).sort().values
         bundle_keys, bundles = torch.unique_consecutive(keys // n, return_inverse=True)
@@ -75,7 +74,7 @@ class Neighbourhoods:
         )
 
     def without(self, facts: Tensor) -> Neighbourhoods:
-        """Leave out facts (b, 3) and their inverses: what is asked must not answer itself. The bundles stay."""
+        """Remove facts (b, 3) and their inverses, so that no query contains its answer. The bundles stay."""
         n, r = self.n_entities, self.n_relations
         heads, relations, tails = facts.unbind(1)
         asked = torch.cat(
@@ -96,7 +95,7 @@ class Neighbourhoods:
         )
 
     def answers(self, heads: Tensor, relations: Tensor) -> Tensor:
-        """Mark what is known to answer queries (b,): (b, E), True for tails of facts, those left out as well."""
+        """Return a mask (b, E) of the known answers of queries (b,), including removed facts."""
         first = (heads * (2 * self.n_relations) + relations) * self.n_entities
         begins = torch.searchsorted(self.keys, first)
         ends = torch.searchsorted(self.keys, first + self.n_entities)
@@ -107,19 +106,19 @@ class Neighbourhoods:
 
     @property
     def degrees(self) -> Tensor:
-        """(E,): how many edges arrive at each entity, which are as many as leave it."""
+        """The number of edges at each entity (E,), the same in both directions."""
         return self.offsets.diff()
 
     def neighbours(self, places: Tensor) -> Tensor:
-        """Return the place at the end of each edge that leaves some places."""
+        """Return the end of each outgoing edge of some places."""
         entities = places % self.n_entities
         at, owners = _ranges(self.offsets[entities], self.offsets[entities + 1])
         return _at(places - entities, owners) + _at(self.tails, at)
 
     def reached(self, heads: Tensor, steps: int) -> list[Tensor]:
-        """Return the sets of places that paths of at most 0, 1, ... `steps` edges lead to from each head (b,).
+        """Return the sets of places within 0, 1, ... `steps` edges of each head (b,).
 
-        Where nothing new is reached, the set is the same tensor as before.
+        A set without new places is the same tensor as the one before.
         """
         seen = torch.zeros(len(heads) * self.n_entities, dtype=torch.bool, device=heads.device)
         fresh = heads + torch.arange(len(heads), device=heads.device) * self.n_entities
@@ -134,9 +133,9 @@ class Neighbourhoods:
         return sets
 
     def needed(self, wanted: Tensor, reached: list[Tensor], n_queries: int) -> list[Tensor]:
-        """Of the sets that are reached step by step, return what has a part in the states of wanted places at the end.
+        """Return the parts of the reached sets that influence the final states of wanted places.
 
-        The last state of a place is made of the states before of the place itself and of its neighbours.
+        The next state of a place depends on the states of the place itself and of its neighbours.
         """
         marks = torch.zeros(n_queries * self.n_entities, dtype=torch.bool, device=wanted.device)
         marks[wanted] = True
@@ -151,12 +150,12 @@ class Neighbourhoods:
         return sets[::-1]
 
     def passage(self, senders: Tensor, receivers: Tensor, n_queries: int) -> Passage:
-        """Say how messages go from all `senders` to their neighbours among the `receivers`, both sets of places."""
+        """Return the messages from all `senders` to their neighbours among the `receivers`, both sets of places."""
         n, size = self.n_entities, n_queries * self.n_entities
         entities = senders % n
         first = self.bundle_offsets[entities]
         bundles, owners = _ranges(first, self.bundle_offsets[entities + 1])  # (Z,)
-        begins = offsets_of(self.bundle_offsets[entities + 1] - first)  # of the messages of a sender
+        begins = offsets_of(self.bundle_offsets[entities + 1] - first)  # of each sender's messages
 
         at, rows = _ranges(self.edge_offsets[bundles], self.edge_offsets[bundles + 1])
         number = _spread(torch.arange(len(receivers), device=receivers.device), receivers, size)
@@ -165,7 +164,7 @@ class Neighbourhoods:
 
         arriving = receivers % n
         at, rows = _ranges(self.offsets[arriving], self.offsets[arriving + 1])
-        shift = _spread(begins[:-1] - first, senders, size)  # from the number of a bundle to that of its message
+        shift = _spread(begins[:-1] - first, senders, size)  # from a bundle number to its message number
         message = _at(shift, _at(receivers - arriving, rows) + _at(self.tails, at)) + _at(self.sent_by, at)
         message, offsets = _present(message, rows, len(receivers))
         queries = (senders // n)[owners]
@@ -177,7 +176,7 @@ def _at(values: Tensor, positions: Tensor) -> Tensor:
 
 
 def _ranges(begins: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
-    """Unroll ranges (n,): all their numbers, and which range each is from.
+    """Return all numbers of ranges (n,), and the range of each.
 
     >>> _ranges(torch.tensor([5, 0]), torch.tensor([7, 1]))
     (tensor([5, 6, 0]), tensor([0, 0, 1]))
@@ -188,12 +187,12 @@ def _ranges(begins: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _spread(values: Tensor, places: Tensor, size: int) -> Tensor:
-    """(size,): values where their places are, far below zero elsewhere."""
+    """Return an array (size,) with values at their places, and ABSENT elsewhere."""
     return torch.full((size,), ABSENT, device=values.device).index_copy_(0, places, values)
 
 
 def _present(numbers: Tensor, rows: Tensor, n_rows: int) -> tuple[Tensor, Tensor]:
-    """Leave out negative numbers; and the offsets of the rows that are left."""
+    """Drop negative numbers, and return the offsets of the remaining rows."""
     there = numbers >= 0
     if bool(there.all()):
         return numbers, offsets_of(torch.bincount(rows, minlength=n_rows))

@@ -1,4 +1,4 @@
-"""How a learner answers with its network: a torch module that scores all entities."""
+"""Learners that answer with a network: a torch module that scores all entities."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 
 class Scorer(torch.nn.Module, ABC):
-    """A network that says how well every entity answers a query. `r + R` is the inverse of relation r.
+    """A network that scores all entities for a query. `r + R` is the inverse of relation r.
 
-    One that passes messages looks at `edges`; others leave them alone.
+    Networks that pass messages use `edges`; others ignore them.
     """
 
     @abstractmethod
     def loss(self, queries: Tensor, edges: Edges) -> Tensor:
-        """Return the mean loss of queries with their answers (b, 3); their own facts are still in the edges."""
+        """Return the mean loss of queries with answers (b, 3); their facts are still in the edges."""
 
     @abstractmethod
     def scores(self, heads: Tensor, relations: Tensor, edges: Edges) -> Tensor:
-        """Return (b, E), the higher the better."""
+        """Return the scores (b, E); higher is better."""
 
 
 class NetworkReasoner(Reasoner):
     """A learner that answers with a network, and saves its tensors."""
 
     network_: Scorer
-    inductive: ClassVar[bool] = False  # whether it answers about entities that it has not seen
+    inductive: ClassVar[bool] = False  # whether it answers about unseen entities
 
     training: Epochs
     device: str
@@ -55,7 +55,7 @@ class NetworkReasoner(Reasoner):
         return ScoreSearcher(graph, self._score_on(graph), name=self.method, shown=share_of_each, most=1.0)
 
     def _score_on(self, graph: Graph) -> Score:
-        """Score by the ids of any graph: names that the network knows under other ids are translated."""
+        """Return a score function for the ids of any graph; the network's ids are translated by name."""
         network, words = self.network_, graph.vocabulary
         own = self.vocabulary_
         if words is own or _same_names(words, own):
@@ -71,7 +71,7 @@ class NetworkReasoner(Reasoner):
 
         def score(heads: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.float32]:
             found = np.zeros((len(heads), graph.n_entities), np.float32)
-            known = both[asked] >= 0  # about a relation that it has never seen, it has nothing to say
+            known = both[asked] >= 0  # an unseen relation has no scores
             if known.any():
                 found[known] = inner(entities[heads[known]], both[asked[known]])[:, entities]
             return found
@@ -82,10 +82,9 @@ class NetworkReasoner(Reasoner):
         unseen = np.flatnonzero(entities < 0)
         if len(unseen):
             raise InputError(
-                f"{self.method} can't answer about entities that it has not seen, and {len(unseen):,} of "
-                f"{graph.n_entities:,} in {graph.name!r} are new to it, such as "
-                f"{graph.vocabulary.entity_name(int(unseen[0]))!r}. Learn on this graph, or use a method that is "
-                "inductive: stablerule learn --list shows them."
+                f"{self.method} can't answer about unseen entities: {len(unseen):,} of {graph.n_entities:,} in "
+                f"{graph.name!r} were not in training, such as {graph.vocabulary.entity_name(int(unseen[0]))!r}. "
+                "Train on this graph, or choose a method with unseen entities: stablerule learn --list."
             )
 
     def _tensors(self) -> dict[str, Any] | None:
@@ -97,7 +96,7 @@ class NetworkReasoner(Reasoner):
 
 
 def score_along(network: Scorer, edges: Edges, device: str) -> Score:
-    """Return a function that scores all entities (b, E) for heads and relations (b,), by the ids of the network."""
+    """Return a function of heads and relations (b,) that scores all entities (b, E), by the network's ids."""
 
     def score(heads: NDArray[np.int64], relations: NDArray[np.int64]) -> NDArray[np.float32]:
         with torch.no_grad():
@@ -109,22 +108,24 @@ def score_along(network: Scorer, edges: Edges, device: str) -> Score:
 
 
 def share_of_each(scores: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Turn raw scores (b, E) into those that people see: the share of each entity under a softmax."""
+    """Return the softmax of raw scores (b, E), the scores that users see."""
     raised = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares: NDArray[np.floating] = raised / raised.sum(axis=1, keepdims=True)
     return shares
 
 
 def read_tensors(saved: SavedModel) -> Mapping[str, NDArray[Any]]:
-    """Read the tensors that stand in the folder of a model."""
+    """Return the tensors of a model folder."""
     found = saved.read_tensors()
     if found is None:
-        raise InputError(f"A model of {saved.method} is loaded from its folder, with {NETWORK_FILE} in it.")
+        raise InputError(
+            f"The model folder of {saved.method} has no {NETWORK_FILE}. Load the folder that `save` wrote."
+        )
     return found
 
 
 def load_state(network: Scorer, tensors: Mapping[str, NDArray[Any]], saved: SavedModel, device: str) -> None:
-    """Give a network the tensors that were saved, and make it ready to answer."""
+    """Load saved tensors into a network, and switch it to evaluation."""
     wanted = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     saved.check_tensors(tensors, wanted)
     network.load_state_dict({name: torch.tensor(tensors[name]) for name in wanted})
@@ -139,7 +140,7 @@ def _same_names(one: Vocabulary, other: Vocabulary) -> bool:
 def _translated(
     graph: Graph, entities: NDArray[np.int64], relations: NDArray[np.int64], sizes: tuple[int, int], device: str
 ) -> Edges:
-    """The edges of a graph in the ids of the network; relations that it does not know are left out."""
+    """Return the edges of a graph with the network's ids, without unknown relations."""
     edges = Edges.of(graph, device)
     places, ids = torch.from_numpy(entities).to(device), torch.from_numpy(relations).to(device)[edges.relations]
     kept = ids >= 0

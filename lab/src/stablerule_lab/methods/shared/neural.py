@@ -1,4 +1,4 @@
-"""How a learner trains a network of its own: on the facts, asked from both ends, and judged on validation facts."""
+"""Training of a learner's own network: on all facts in both directions, evaluated on validation facts."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from stablerule.extending import Course, Lesson, SavedModel
 
-MOST_JUDGED = 1000  # validation facts that an epoch is judged on, unless a method is slow to answer
-HELD_OUT = 0.05  # of the facts, to judge an epoch by where there are no validation facts
+MOST_JUDGED = 1000  # validation facts for each evaluation; slow methods use fewer
+HELD_OUT = 0.05  # share of the facts held out without validation facts
 FIRST_FEW = 2  # queries
-TRAINING_SHARE = 0.95  # of the minutes: what comes after learning takes a little, too
+TRAINING_SHARE = 0.95  # share of the time budget; later steps take a little, too
 
 
 class NeuralReasoner(NetworkReasoner):
@@ -41,7 +41,7 @@ class NeuralReasoner(NetworkReasoner):
 
     @abstractmethod
     def build(self, entities: int, relations: int) -> Scorer:
-        """Make the network, with starting values from torch's own generator, which `fit` has seeded."""
+        """Return the network; its initial values come from torch's generator, which `fit` seeds."""
 
     def fit(
         self,
@@ -51,41 +51,41 @@ class NeuralReasoner(NetworkReasoner):
         examples: Triples | None = None,
         minutes: float | None = None,
     ) -> Self:
-        """Train the network on a graph; `valid`, or some facts that are held out, say when it is at its best."""
+        """Train the network on a graph; `valid`, or some held-out facts, choose the best state."""
         lesson = self._begin(graph, valid, examples, minutes)
         self.network_, course = fit_network(lesson, self)
         return self._end(lesson, Learned(course=course))
 
     def plan_lines(self, graph: Graph, minutes: float | None = None) -> list[str]:
-        """Say what `fit` would do on a graph, and what it would cost, by doing a batch."""
+        """Return the plan and cost of `fit` on a graph, measured by one batch."""
         self.check_options()
         queries, edges = ask_both_ways(graph.triples, graph), Edges.of(graph, self.device)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             network = self.build(graph.n_entities, graph.n_relations).to(self.device).train()
             rows = torch.randperm(len(queries))[: self.training.batch_size]
-            for some in (rows[:FIRST_FEW], rows):  # the first time, kernels are compiled and tables made
+            for some in (rows[:FIRST_FEW], rows):  # the first batch includes compilation and tables
                 began = time.perf_counter()
                 network.loss(queries[some].to(self.device), edges).backward()  # type: ignore[no-untyped-call]
                 seconds = time.perf_counter() - began
         batches = -(-len(queries) // self.training.batch_size)
         numbers = sum(p.numel() for p in network.parameters())
         return [
-            f"{numbers:,} parameters, {numbers * 16 / 1e6:.0f} MB with what learning needs",
+            f"{numbers:,} parameters, {numbers * 16 / 1e6:.0f} MB for training",
             plan_epochs(self.training.epochs, batches, batches * seconds, minutes),
         ]
 
     def _load_own(self, saved: SavedModel) -> None:
-        with torch.random.fork_rng(devices=[]):  # its starting values are replaced at once
+        with torch.random.fork_rng(devices=[]):  # its initial values are replaced
             self.network_ = self.build(saved.data.entities, saved.data.relations)
         load_state(self.network_, read_tensors(saved), saved, self.device)
 
 
 class Taught(NamedTuple):
-    """What a network learns from and is judged on, by id.
+    """The training and held-out facts of a network, by id.
 
-    queries: (2n, 3), the facts before their inverses. edges: the graph, as far as the network may look at it.
-    judged: facts that judge an epoch. known: a graph with all facts that count as known then.
+    queries: (2n, 3), the facts, then their inverses. edges: the edges that the network may use. judged: the facts that
+    evaluate an epoch. known: a graph with all known facts for filtering.
     """
 
     queries: Tensor
@@ -95,11 +95,11 @@ class Taught(NamedTuple):
 
 
 def fit_network(lesson: Lesson, o: NeuralReasoner, *, most_judged: int = MOST_JUDGED) -> tuple[Scorer, Course]:
-    """Train the network of a learner; it ends as it was when the judging facts liked it best."""
+    """Train the network of a learner, and keep its best state on the held-out facts."""
     graph = lesson.graph
-    # 1. facts that teach, asked from both ends, and facts that judge
+    # 1. split into training facts, in both directions, and held-out facts
     taught = part_facts(lesson, o, most_judged)
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they were
+    with torch.random.fork_rng(devices=[]):  # leaves the caller's random state unchanged
         torch.manual_seed(o.seed)
         # 2. build
         network = o.build(graph.n_entities, graph.n_relations).to(o.device)
@@ -118,12 +118,12 @@ def fit_network(lesson: Lesson, o: NeuralReasoner, *, most_judged: int = MOST_JU
 
 
 def part_facts(lesson: Lesson, o: NetworkReasoner, most_judged: int = MOST_JUDGED) -> Taught:
-    """Part the facts into those that teach and those that judge; without validation facts, some are held out."""
+    """Split the facts into training and held-out ones; without validation facts, hold some out."""
     graph, valid = lesson.graph, lesson.valid
     facts, edges = lesson.examples.facts.triples, Edges.of(graph, o.device)
     if valid is None:
         learned, valid = hold_out(facts, o.seed)
-        if len(learned) < len(facts):  # a network that looks at edges would find there what it is judged by
+        if len(learned) < len(facts):  # a network must not find held-out facts among its edges
             edges = edges.without(ask_both_ways(valid, graph).to(o.device))
         facts = learned
     known = Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
@@ -132,7 +132,7 @@ def part_facts(lesson: Lesson, o: NetworkReasoner, most_judged: int = MOST_JUDGE
 
 
 def hold_out(facts: Triples, seed: int) -> tuple[Triples, Triples]:
-    """Part some facts from the others, to judge by; a few facts are all learned from, and judge as well."""
+    """Hold out some facts; very few facts are all used for both training and evaluation."""
     order = np.random.default_rng(seed).permutation(len(facts))
     count = int(len(facts) * HELD_OUT)
     if not count:
@@ -141,7 +141,7 @@ def hold_out(facts: Triples, seed: int) -> tuple[Triples, Triples]:
 
 
 def judge_network(network: Scorer, taught: Taught, device: str) -> float:
-    """Return the realistic MRR of a network on the facts that judge."""
+    """Return the MRR of a network on the held-out facts, with realistic ties."""
     if not len(taught.judged):
         return 0.0
     queries = Triples(read_only(ask_both_ways(taught.judged, taught.known).numpy().astype(np.int32)))
@@ -150,13 +150,13 @@ def judge_network(network: Scorer, taught: Taught, device: str) -> float:
 
 
 def ask_both_ways(facts: Triples, graph: Graph) -> Tensor:
-    """Ask each fact for its tail and, by the inverse, for its head: (2n, 3)."""
+    """Return the queries of facts in both directions (2n, 3)."""
     rows = torch.from_numpy(facts.rows.astype(np.int64))
     inverse = torch.stack([rows[:, 2], rows[:, 1] + graph.n_relations, rows[:, 0]], dim=1)
     return torch.cat([rows, inverse])
 
 
 def plan_epochs(epochs: int, batches: int, seconds: float, minutes: float | None) -> str:
-    """Say how long training may take, at so many seconds an epoch."""
-    most = "" if minutes is None else f", {minutes:g} minutes at most"
+    """Return how long training may take, from the seconds of an epoch."""
+    most = "" if minutes is None else f", at most {minutes:g} minutes"
     return f"up to {epochs:,} epochs of {batches:,} batches, about {spell_duration(seconds)} each{most}"

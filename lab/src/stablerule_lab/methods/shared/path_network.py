@@ -1,7 +1,6 @@
-"""What networks share that start at the head of a query and carry states along edges: a layer, and how they learn.
+"""Networks that start at a query's head and pass states along edges: a layer, and their training.
 
-A place is an entity as one query of a batch sees it, see `neighbourhoods`. Only places that are reached have a state;
-the state of all others is zero.
+A place is a pair of a query and an entity, see `neighbourhoods`. Only reached places have a state; others have 0.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ if TYPE_CHECKING:
     from stablerule_lab.methods.shared.neighbourhoods import Passage
 
 Aggregation = Literal["pna", "sum"]
-BYTES_AT_ONCE = 1 << 29  # of a layer: more queries than fit are worked on part by part
-EDGES_TO_JUDGE = 25_000_000  # about so many are walked along, once for each layer
+BYTES_AT_ONCE = 1 << 29  # of a layer; queries that do not fit are processed in parts
+EDGES_TO_JUDGE = 25_000_000  # edges of all evaluations, once for each layer
 STATISTICS, SCALES = 4, 3
 LEAST_SCALE = 0.01
 
 
 class PathLayer(nn.Module):
-    """One step of all states: messages h * w_q(relation) are gathered, and change the state of who gets them.
+    """One layer: messages h * w_q(relation) are aggregated into the next states of their receivers.
 
-    "pna" gathers mean, largest, smallest and deviation, each also times and over log(degree + 1); "sum" the sum. A
-    head sends its own query vector to itself, every other place zeros, and so do neighbours that have no state.
+    "pna" aggregates mean, largest, smallest and deviation, each also multiplied and divided by log(degree + 1); "sum"
+    the sum. A head sends its query vector to itself; other places, and neighbours without a state, send 0.
     """
 
     def __init__(self, size: int, relations: int, aggregation: Aggregation, dropout: float) -> None:
@@ -60,7 +59,7 @@ class PathLayer(nn.Module):
     ) -> Tensor:
         """Return the new states of T receivers.
 
-        sent: (S, d) of the senders; old, own: (T, d) states of the receivers and what they send to themselves;
+        sent: (S, d), states of the senders; old, own: (T, d), states of the receivers and their messages to themselves;
         queries: (b, d) vectors of the queries.
         """
         size = old.shape[1]
@@ -77,10 +76,10 @@ class PathLayer(nn.Module):
 
 
 class Degrees:
-    """What the degrees of T receivers mean in their graph.
+    """The degrees of T receivers.
 
-    counts: (T, 1) messages, with that to oneself; scales: (T, 3), 1 and l and 1 / l, where l is the logarithm of
-    the degree as a multiple of its mean over all entities.
+    counts: (T, 1), messages, including the one to itself; scales: (T, 3), 1, l and 1 / l, where l is log(messages +
+    1) divided by its mean over all entities.
     """
 
     def __init__(self, near: Neighbourhoods, receivers: Tensor) -> None:
@@ -92,7 +91,7 @@ class Degrees:
 
 
 def _statistics(messages: Tensor, own: Tensor, passage: Passage, degrees: Degrees) -> Tensor:
-    """(T, 4d): mean, largest, smallest and deviation of what arrives."""
+    """Return mean, largest, smallest and deviation of the messages (T, 4d)."""
     size, flow = messages.shape[1], passage.flow
     sums = total(torch.cat([messages, messages.square()], dim=1), flow)
     mean = (sums[:, :size] + own) / degrees.counts
@@ -106,7 +105,7 @@ def _statistics(messages: Tensor, own: Tensor, passage: Passage, degrees: Degree
 
 
 def rows_at(places: Tensor, some: Tensor, rows: Tensor) -> Tensor:
-    """(V, d): the rows (W, d) of some places where they are among all `places`, both sorted; zero for the others."""
+    """Return the rows (W, d) of some places in the order of all `places`, both sorted; 0 for the others (V, d)."""
     at = torch.searchsorted(places, some)
     there = places[at.clamp(max=max(0, len(places) - 1))] == some if len(places) else torch.zeros_like(some) > 0
     if not bool(there.all()):
@@ -115,7 +114,7 @@ def rows_at(places: Tensor, some: Tensor, rows: Tensor) -> Tensor:
 
 
 class PathNetwork(Scorer):
-    """A network whose scores come from the head of the query, whatever entities there are: it has no table of them."""
+    """A network without a table of entities: scores depend on the paths from the query's head."""
 
     def __init__(self, size: int, relations: int, negatives: int | None, temperature: float) -> None:
         super().__init__()
@@ -125,16 +124,16 @@ class PathNetwork(Scorer):
 
     @abstractmethod
     def all_scores(self, heads: Tensor, relations: Tensor, near: Neighbourhoods, wanted: Tensor | None) -> Tensor:
-        """Return (b, E); with `wanted` places, the others may have any score."""
+        """Return the scores (b, E); with `wanted` places, other scores are arbitrary."""
 
     def scores(self, heads: Tensor, relations: Tensor, edges: Edges) -> Tensor:
-        """Return (b, E)."""
+        """Return the scores (b, E)."""
         near = self._near(edges)
         parts = torch.split(torch.stack([heads, relations], dim=1), self._at_once(near))
         return torch.cat([self.all_scores(part[:, 0], part[:, 1], near, None) for part in parts])
 
     def loss(self, queries: Tensor, edges: Edges) -> Tensor:
-        """Return the mean loss of queries with their answers (b, 3), their own facts left out of the edges."""
+        """Return the mean loss of queries with answers (b, 3), without their facts in the edges."""
         near = self._near(edges)
         left = near.without(queries)
         return mean_in_parts(lambda part: self._loss(part, near, left), queries, self, self._at_once(near))
@@ -158,24 +157,24 @@ class PathNetwork(Scorer):
         return self._looked_at[1]
 
     def _at_once(self, near: Neighbourhoods) -> int:
-        """How many queries fit, if each reaches the whole graph."""
+        """Return how many queries fit into memory if each reaches the whole graph."""
         numbers = 6 * len(near.bundle_relations) + 16 * near.n_entities
         return max(1, BYTES_AT_ONCE // (4 * self.size * numbers + 48 * len(near.tails) + 1))
 
 
 def adversarial_loss(right: Tensor, wrong: Tensor, is_wrong: Tensor, temperature: float) -> Tensor:
-    """The mean binary cross-entropy of right answers (b,) and wrong ones (b, n), hard ones more than easy ones.
+    """Return the mean binary cross-entropy of correct answers (b,) and wrong ones (b, n), weighted by hardness.
 
-    A wrong answer has its softmax at `temperature` for a weight; those that were drawn but are not wrong have none.
+    The weight of a wrong answer is its softmax at `temperature`; sampled correct answers have weight 0.
     """
     weights = (wrong.detach() / temperature).masked_fill(~is_wrong, -math.inf).softmax(dim=1).nan_to_num()
     return (functional.softplus(-right) + (weights * functional.softplus(wrong)).sum(dim=1)).mean() / 2
 
 
 def mean_in_parts(loss_of: Callable[[Tensor], Tensor], rows: Tensor, network: nn.Module, at_once: int) -> Tensor:
-    """Return the mean loss of all rows, while no more memory is taken than `at_once` of them need.
+    """Return the mean loss of all rows, with the memory of `at_once` rows.
 
-    Gradients of a part are computed at once, before the next part begins, and handed out when they are asked for.
+    The gradients of each part are computed before the next part, and returned in the backward pass.
     """
     if len(rows) <= at_once or not torch.is_grad_enabled():
         return loss_of(rows)
@@ -194,7 +193,7 @@ def mean_in_parts(loss_of: Callable[[Tensor], Tensor], rows: Tensor, network: nn
 
 
 class _Known(Function):
-    """A value whose gradients are known already."""
+    """A value with precomputed gradients."""
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, gradients: list[Tensor], *parameters: Tensor) -> Tensor:
@@ -207,7 +206,7 @@ class _Known(Function):
 
 
 class PathReasoner(NeuralReasoner):
-    """A learner whose network is one of paths; the options below are declared by each."""
+    """A learner with a path network; subclasses declare the options below."""
 
     old_names: ClassVar[dict[str, str]] = OLD_EPOCHS
     inductive: ClassVar[bool] = True
@@ -227,9 +226,9 @@ class PathReasoner(NeuralReasoner):
         examples: Triples | None = None,
         minutes: float | None = None,
     ) -> Self:
-        """Train the network on a graph; `valid`, or some facts that are held out, say when it is at its best."""
+        """Train the network on a graph; `valid`, or some held-out facts, choose the best state."""
         lesson = self._begin(graph, valid, examples, minutes)
-        # To answer costs a good part of what it costs to learn: few facts judge, and on large graphs still fewer.
+        # Answering is slow, so few facts evaluate, and fewer on large graphs.
         judged = max(50, min(MOST_JUDGED, lesson.graph.n_facts // 10, EDGES_TO_JUDGE // lesson.graph.n_facts))
         self.network_, course = fit_network(lesson, self, most_judged=judged)
         return self._end(lesson, Learned(course=course))

@@ -1,12 +1,12 @@
-"""Mass that spreads from a head along weighted relations, step by step: what differentiable rule learners compute.
+"""Mass that spreads from a head along weighted relations, the computation of differentiable rule learners.
 
     u_0 = one-hot(head)
     v_t = sum over s <= t of memory[t, s] u_s
     u_{t+1} = z / |z|,  z = sum over relations r of operators[t, r] M_r v_t + operators[t, 2R] v_t
     p = sum over s <= L of memory[L, s] u_s,  the mean over chains
 
-M_r are never made: mass is carried along the edges of the entities that have some. For the loss of one answer the last
-step need not be taken: only its value at the answer, from there backwards, and its sum, by counting edges.
+The matrices M_r are never built: mass moves along the edges of entities that have some. The loss of one answer does
+not need the whole last step: its value at the answer is computed backwards, and its sum by counting edges.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ if TYPE_CHECKING:
 
     from stablerule_lab.methods.shared.edges import Edges
 
-MUCH = 300_000  # edges to walk along, from which on it pays to begin threads
+MUCH = 300_000  # edges from which threads pay off
 
 __all__ = ["LEAST", "Spreading"]
 
 
 class Spreading:
-    """The edges of a graph, ready for mass to spread along them.
+    """The edges of a graph, prepared for spreading mass.
 
-    operators: (G, C, L, 2R + 1), for each of G asked relations and C chains, the weights of relations and of staying.
-    memory: (G, C, L + 1, L + 1), what of the values so far each step takes up; the last row makes the answer.
+    operators: (G, C, L, 2R + 1), for G query relations and C chains, the weights of relations and of staying. memory:
+    (G, C, L + 1, L + 1), the weights of earlier values at each step; the last row makes the answer.
     """
 
     def __init__(self, edges: Edges) -> None:
         self.edges = edges
         self.steps = _steps(edges)
         degrees = np.bincount(_numpy(edges.heads), minlength=edges.n_entities).astype(np.float64)
-        self._work = float((degrees**2).sum()) / max(1, len(degrees))  # edges two steps away from an entity
+        self._work = float((degrees**2).sum()) / max(1, len(degrees))  # mean edges two steps away
         self._rooms: dict[tuple[int, int], SimpleQueue[Room]] = {}
 
     def loss(self, operators: Tensor, memory: Tensor, groups: Tensor, queries: Tensor) -> Tensor:
-        """Return the mean of -log p of the answers of queries (n, 3); groups (n,) says which weights each asks with.
+        """Return the mean of -log p of the answers of queries (n, 3); groups (n,): the weights of each query.
 
-        The fact that a query asks for is never walked along, nor its inverse.
+        The fact of a query and its inverse are hidden.
         """
         loss: Tensor = _Loss.apply(operators, memory, groups, queries, self)  # type: ignore[no-untyped-call]
         return loss
 
     def scores(self, operators: Tensor, memory: Tensor, groups: Tensor, heads: Tensor) -> NDArray[np.float64]:
-        """Return p of all entities, (n, E)."""
+        """Return p of all entities (n, E)."""
         attention, found = _attention(operators, memory), np.zeros((len(heads), self.steps.n_entities))
         starts, asked_with = _numpy(heads), _numpy(groups)
 
@@ -79,7 +79,7 @@ class Spreading:
     def loss_and_gradients(
         self, attention: Attention, groups: NDArray[np.int64], queries: NDArray[np.int64]
     ) -> tuple[float, Attention]:
-        """Queries must be sorted by group. A group is done by one thread: the result is the same with any number."""
+        """Return the loss and gradients of queries sorted by group; one thread a group makes it reproducible."""
         gradients = Attention(np.zeros_like(attention.operators), np.zeros_like(attention.memory))
         losses, starts = np.empty(len(queries)), np.searchsorted(groups, np.arange(len(attention.operators) + 1))
 
@@ -101,7 +101,7 @@ class Spreading:
             except Empty:
                 room = new_room(chains, length, self.steps.n_entities)
             part(bounds, room)
-            rooms.put(room)  # after an error it may not be clean, and is not given back
+            rooms.put(room)  # not returned after an error, when it may not be clean
 
         if work < MUCH or count == 1:
             in_room((0, count))
@@ -111,7 +111,7 @@ class Spreading:
 
 
 class _Loss(torch.autograd.Function):
-    """The gradients are found together with the loss: they need the values on the way, which are soon gone."""
+    """The loss with its gradients, computed together while the intermediate values exist."""
 
     @staticmethod
     def forward(

@@ -1,4 +1,4 @@
-"""The compiled part of `spreading`: one query after the other, touching only entities that have some mass."""
+"""The compiled part of `spreading`: one query at a time, over entities with mass only."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from stablerule.extending import Ids, Offsets
 
-LEAST = 1e-20  # below it, mass and probability are nothing
+LEAST = 1e-20  # smaller mass and probability count as 0
 
 
 class Steps(NamedTuple):
     """A graph with its inverses, the edges sorted by head, relation and tail.
 
-    Those of an entity x are the pairs offsets[x]:offsets[x + 1], one for each relation that leaves it: pair i has the
-    relation relations[i] and leads to tails[starts[i]:starts[i + 1]].
+    An entity x has the pairs offsets[x]:offsets[x + 1], one for each outgoing relation. Pair i has the relation
+    relations[i] and leads to tails[starts[i]:starts[i + 1]].
     """
 
     n_entities: int
@@ -39,7 +39,7 @@ class Attention(NamedTuple):
 
 
 class Query(NamedTuple):
-    """The fact that is asked for, and must not be walked along; `back` is the inverse of its relation."""
+    """The hidden fact of a query; `back` is the inverse of its relation."""
 
     head: int
     relation: int
@@ -48,12 +48,13 @@ class Query(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where a thread works. All is zero between two queries, or two groups; the lists say what has to be made so.
+    """The working memory of a thread. All is 0 between two queries or groups; the lists say what to reset.
 
-    u: (C, L + 1, E) mass, u_at its entities, n_u how many; v, v_at, n_v: what a step takes up, (C, L, E).
-    masses: (C, L + 1) before dividing; at_tail: (C,) of the last step, not divided. u_bar: (L, E), v_bar: (E,)
-    gradients. out: (C, E) weight of the edges that leave an entity, by the last operator; out_bar: its gradient, both
-    of one group; out_at, n_out: (C, E), (C,) where they are known, -1 in `out` where not.
+    u: (C, L + 1, E), mass, at the n_u entities u_at. v, v_at, n_v: the same for the input of a step, (C, L, E).
+    masses: (C, L + 1), before normalising; at_tail: (C,), of the last step, not normalised.
+    u_bar: (L, E), v_bar: (E,), gradients.
+    out: (C, E), the weight of an entity's outgoing edges under the last operator, -1 if unknown; out_bar: its gradient;
+    out_at, n_out: (C, E), (C,), where it is known. All three for one group.
     """
 
     u: NDArray[np.float64]
@@ -73,7 +74,7 @@ class Room(NamedTuple):
 
 
 def new_room(chains: int, length: int, entities: int) -> Room:
-    """Make room for one thread."""
+    """Return the working memory of one thread."""
     more, less = (chains, length + 1, entities), (chains, length, entities)
     return Room(
         u=np.zeros(more),
@@ -100,7 +101,7 @@ def score_queries(
     """Add p of all entities to found (n, E)."""
     chains, length = w.operators.shape[1], w.operators.shape[2]
     for row in range(len(heads)):
-        query = Query(heads[row], -1, -1, -1)  # nothing is hidden
+        query = Query(heads[row], -1, -1, -1)  # no hidden fact
         for c in range(chains):
             b = w.memory[groups[row], c]
             _spread(g, w.operators[groups[row], c], b, length, query, room, c)
@@ -122,7 +123,7 @@ def learn_groups(
     losses: NDArray[np.float64],
     gradients: Attention,
 ) -> None:
-    """Write the loss of each query (n, 3) of some groups, and add to the gradients of the sum of losses."""
+    """Write the loss of each query (n, 3) of some groups, and add the gradients of the summed loss."""
     chains = w.operators.shape[1]
     for group in range(bounds[0], bounds[1]):
         operators, memory = w.operators[group], w.memory[group]
@@ -144,7 +145,7 @@ def learn_groups(
 
 @compiled_part
 def _hidden(query: Query, x: int, relation: int) -> int:
-    """Where the fact that is asked for, or its inverse, leads to from x along a relation; -1 where it is neither."""
+    """Return where the hidden fact or its inverse leads from x along a relation; -1 if nowhere."""
     if x == query.head and relation == query.relation:
         return query.tail
     if x == query.tail and relation == query.back:
@@ -162,7 +163,7 @@ def _spread(
     room: Room,
     c: int,
 ) -> None:
-    """Fill u_0 .. u_hops of one chain, and v_t as far as there are steps."""
+    """Fill u_0 .. u_hops and all v_t of one chain."""
     room.u[c, 0, query.head] = 1.0
     room.u_at[c, 0, 0] = query.head
     room.n_u[c, 0] = 1
@@ -174,7 +175,7 @@ def _spread(
 
 @compiled_part
 def _take_up(b: NDArray[np.float64], t: int, room: Room, c: int) -> None:
-    """v_t from u_0 .. u_t. Mass is above 0 where there is some, so 0 says that an entity is new."""
+    """Compute v_t from u_0 .. u_t; 0 marks an entity that has no mass yet."""
     v, at, n = room.v[c, t], room.v_at[c, t], 0
     for s in range(t + 1):
         for i in range(room.n_u[c, s]):
@@ -190,7 +191,7 @@ def _take_up(b: NDArray[np.float64], t: int, room: Room, c: int) -> None:
 
 @compiled_part
 def _hop(g: Steps, a: NDArray[np.float64], t: int, query: Query, room: Room, c: int) -> None:
-    """u_{t+1} from v_t."""
+    """Compute u_{t+1} from v_t."""
     u, at, n = room.u[c, t + 1], room.u_at[c, t + 1], 0
     for i in range(room.n_v[c, t]):
         x = room.v_at[c, t, i]
@@ -222,7 +223,7 @@ def _hop(g: Steps, a: NDArray[np.float64], t: int, query: Query, room: Room, c: 
 
 @compiled_part
 def _value(g: Steps, a: NDArray[np.float64], b: NDArray[np.float64], query: Query, room: Room, c: int) -> float:
-    """p of the answer by one chain; the last step is looked at from its end."""
+    """Return p of the answer by one chain; the last step is computed from its end."""
     last = len(a) - 1
     _spread(g, a, b, last, query, room, c)
     v, tail, stay, total = room.v[c, last], query.tail, a[last, 2 * g.n_relations], 0.0
@@ -249,7 +250,7 @@ def _inverse(g: Steps, relation: int) -> int:
 
 @compiled_part
 def _out_of(g: Steps, a: NDArray[np.float64], x: int, query: Query, room: Room, c: int) -> float:
-    """The weight of all edges that leave an entity: known for the group, but where an edge of the query leaves."""
+    """Return the weight of an entity's outgoing edges: cached for the group, except at the hidden fact."""
     near = x in (query.head, query.tail)
     if room.out[c, x] >= 0 and not near:
         return float(room.out[c, x])
@@ -265,7 +266,7 @@ def _out_of(g: Steps, a: NDArray[np.float64], x: int, query: Query, room: Room, 
 
 @compiled_part
 def _count(g: Steps, j: int, hidden: int) -> int:
-    """Count the edges of a pair, without a hidden one."""
+    """Count the edges of a pair, without the hidden one."""
     count = g.starts[j + 1] - g.starts[j]
     if hidden >= 0:
         for e in range(g.starts[j], g.starts[j + 1]):
@@ -285,9 +286,9 @@ def _pull(
     a_bar: NDArray[np.float64],
     b_bar: NDArray[np.float64],
 ) -> None:
-    """Carry the gradient of p back along one chain.
+    """Propagate the gradient of p back along one chain.
 
-    Where there is no mass there is nothing to learn: a gradient there is that of walks that begin elsewhere.
+    Entities without mass are skipped: their gradients belong to walks from other heads.
     """
     last = len(a) - 1
     for s in range(last + 1):
@@ -316,7 +317,7 @@ def _pull_last(
     a_bar: NDArray[np.float64],
     b_bar: NDArray[np.float64],
 ) -> None:
-    """The gradient of v before the last step, into v_bar: by the value at the answer, and by the sum."""
+    """Write the gradient of v before the last step to v_bar: from the value at the answer, and from the sum."""
     last, stay = room.v.shape[1] - 1, 2 * g.n_relations
     total, reached, v = room.masses[c, last + 1], room.at_tail[c], room.v[c, last]
     if total <= LEAST:
@@ -349,7 +350,7 @@ def _pull_last(
 def _pull_hop(
     g: Steps, a: NDArray[np.float64], t: int, query: Query, room: Room, c: int, a_bar: NDArray[np.float64]
 ) -> None:
-    """From the gradient of u_{t+1} to that of v_t."""
+    """Compute the gradient of v_t from that of u_{t+1}."""
     u, z_bar, stay, total = room.u[c, t + 1], room.u_bar[t + 1], 2 * g.n_relations, room.masses[c, t + 1]
     if total <= LEAST:
         return
@@ -377,7 +378,7 @@ def _pull_hop(
 
 @compiled_part
 def _pull_memory(b: NDArray[np.float64], t: int, room: Room, c: int, b_bar: NDArray[np.float64]) -> None:
-    """From the gradient of v_t to those of u_0 .. u_t, and clear it."""
+    """Add the gradient of v_t to those of u_0 .. u_t, and clear it."""
     for s in range(t + 1):
         if b[s] == 0:
             continue
@@ -391,7 +392,7 @@ def _pull_memory(b: NDArray[np.float64], t: int, room: Room, c: int, b_bar: NDAr
 
 @compiled_part
 def _clean(room: Room, c: int) -> None:
-    """Forget the query."""
+    """Reset the working memory after a query."""
     for s in range(room.u.shape[1]):
         for i in range(room.n_u[c, s]):
             room.u[c, s, room.u_at[c, s, i]] = 0
@@ -404,7 +405,7 @@ def _clean(room: Room, c: int) -> None:
 
 @compiled_part
 def _close_group(g: Steps, room: Room, c: int, a_bar: NDArray[np.float64]) -> None:
-    """Carry what all queries of a group gathered at the sums over to the last operator, and forget the group."""
+    """Add the summed gradients of a group to the last operator, and reset the group."""
     for i in range(room.n_out[c]):
         x = room.out_at[c, i]
         for j in range(g.offsets[x], g.offsets[x + 1]):

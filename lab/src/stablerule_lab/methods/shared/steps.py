@@ -1,4 +1,4 @@
-"""A number of steps of Adam, which the time budget or Ctrl-C may cut short."""
+"""A number of Adam steps, which the time budget or Ctrl-C may end early."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def run_steps(
     decay: bool,
     stopped: Callable[[], bool],
 ) -> list[float]:
-    """Learn in place; returns the loss of each step.
+    """Train in place, and return the loss of each step.
 
-    loss_of: the loss of a step by its number. decay: the learning rate falls to nothing over the steps.
-    stopped: asked before each step but the first.
+    loss_of: the loss of a step by its number. decay: let the learning rate fall to 0 over the steps. stopped: checked
+    before each step except the first.
     """
     losses: list[float] = []
     adam = torch.optim.Adam(network.parameters(), lr=learning_rate)
