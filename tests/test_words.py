@@ -11,8 +11,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 # Documents for readers, and folders whose strings and docstrings readers see.
-DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "docs/**/*.md")
-SOURCES = ("benchmarks", "examples", "scripts")
+DOCUMENTS = (
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "docs/**/*.md"),
+    *("lab/README.md", "lab/docs/**/*.md"),
+)
+SOURCES = ("benchmarks", "examples", "scripts", "lab/src")
 # What to write instead, and a pattern for what not to write. Keep it short: a pattern that hits good English goes.
 INSTEAD = {
     "competing candidates": r"\brivals?\b",

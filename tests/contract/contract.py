@@ -166,7 +166,7 @@ def test_entities_that_it_has_not_seen(method: str) -> None:
         assert found
         assert evaluate(fitted(method), ELSEWHERE, resamples=2).n == 2 * len(ELSEWHERE.test.distinct())
     else:
-        with pytest.raises(InputError, match="it has not seen"):
+        with pytest.raises(InputError, match="unseen entities"):
             next(fitted(method).answer([(head, relation)], graph=graph))
 
 

@@ -66,7 +66,7 @@ def test_another_graph_is_refused() -> None:
 def test_a_cell_has_figures_by_country_and_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(natural, "load", lambda _: WORLD)
     cells: list[Cell] = [{"graph": "acl-biblio", "method": method, "seed": 0} for method in ("tabular", "popularity")]
-    results: list[dict[str, Any]] = [{"cell": cell, "result": natural.judge(cell, tmp_path)} for cell in cells]
+    results: list[dict[str, Any]] = [{"cell": cell, "result": natural.evaluate_cell(cell, tmp_path)} for cell in cells]
     by_method = {str(cell["method"]): one["result"] for cell, one in zip(cells, results, strict=True)}
     assert by_method["tabular"]["whole"]["realistic"]["mrr"] > by_method["popularity"]["whole"]["realistic"]["mrr"]
     for found in by_method.values():

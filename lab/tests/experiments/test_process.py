@@ -13,7 +13,7 @@ import pytest
 
 from lab.tests.experiments.work import be_killed, crash, refuse, tell
 from stablerule.errors import InputError, MissingExtra
-from stablerule_lab.experiments.methods import judge
+from stablerule_lab.experiments.methods import evaluate_cell
 from stablerule_lab.experiments.process import peak_memory, run_apart
 
 if TYPE_CHECKING:
@@ -89,4 +89,4 @@ def test_a_missing_extra_is_told_before_any_work(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("stablerule.shifts.signatures.find_spec", lambda name: None)
     monkeypatch.setattr("stablerule.learning.popularity.Popularity.fit", worked)
     with pytest.raises(MissingExtra, match="shifts"):
-        judge({"graph": "geography", "method": "popularity", "seed": 0}, tmp_path)
+        evaluate_cell({"graph": "geography", "method": "popularity", "seed": 0}, tmp_path)

@@ -9,7 +9,7 @@ import pytest
 
 from stablerule import Rule, RuleSet, Tabular, evaluate, households
 from stablerule_lab.experiments import rule_budget
-from stablerule_lab.experiments.rule_budget import BestRule, Choosing, budgets, judge, summarise, tables_by
+from stablerule_lab.experiments.rule_budget import BestRule, Choosing, budgets, evaluate_cell, summarise, tables_by
 
 WORLD = households(families=4, missing=0.1, seed=0).dataset
 
@@ -34,7 +34,7 @@ def test_a_cell_is_a_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode
     monkeypatch.setitem(rule_budget.METHODS, "plain confidence", Choosing("tabular", by="confidence"))  # as many rules
     found = {}
     for method in ("tabular", "plain confidence"):
-        found[method] = judge({"graph": "households", "method": method, "seed": 0}, tmp_path)["curve"]
+        found[method] = evaluate_cell({"graph": "households", "method": method, "seed": 0}, tmp_path)["curve"]
     for curve in found.values():
         counts = [point["rules"] for point in curve]
         assert counts == sorted(counts)

@@ -38,7 +38,7 @@ def test_groups_are_shared_by_the_splits_and_kept(tmp_path: Path) -> None:
 
 def test_a_cell_judges_the_favoured_group_and_the_others(tmp_path: Path) -> None:
     (cell,) = train_side.cells(("newsroom",), ("tabular",), (0.9,), (0,))
-    found = train_side.judge(cell, tmp_path)
+    found = train_side.evaluate_cell(cell, tmp_path)
     groups = set(found["groups"]) - {train_side.WHOLE}
     assert groups <= {"favoured", "other 1", "other 2", "other 3", "other 4"}
     assert sum(figures["n"] for figures in found["groups"].values()) == 2 * len(WORLD.test)
@@ -119,7 +119,7 @@ def test_variants_change_what_they_say_and_nothing_else(tmp_path: Path) -> None:
     )
     found = {}
     for cell in train_side.cells(("newsroom",), asked, (0.9,), (0,), "valid"):
-        found[cell["method"]] = train_side.judge(cell, tmp_path)["groups"]
+        found[cell["method"]] = train_side.evaluate_cell(cell, tmp_path)["groups"]
         assert train_side.FITTED in found[cell["method"]]
     assert {n: g["n"] for n, g in found["tabular"].items()} == {n: g["n"] for n, g in found["envelope"].items()}
     assert all(0 <= figures["mrr"] <= 1 for groups in found.values() for figures in groups.values())

@@ -38,7 +38,7 @@ def learn(clock: Clock, minutes: float | None, looks: list[float], n_epochs: int
         assert network.training
         return network(rows.float()[:, :1]).square().mean()  # type: ignore[no-any-return]
 
-    def judge() -> float:
+    def evaluate() -> float:
         clock.now += LOOK
         assert not network.training
         looks.append(clock.now)
@@ -48,7 +48,7 @@ def learn(clock: Clock, minutes: float | None, looks: list[float], n_epochs: int
         network,
         torch.ones(4, 3, dtype=torch.int64),
         loss_of,
-        judge,
+        evaluate,
         Epochs(n_epochs, batch_size=1, learning_rate=0.1, check_every=5, patience=None),
         seed=0,
         device="cpu",

@@ -15,7 +15,7 @@ from stablerule_lab.experiments.methods import DEAR, FAITHFUL, METHODS, SAME_LEA
 from stablerule_lab.experiments.methods import is_cheap as is_cheap_on
 from stablerule_lab.experiments.printed import INDUCTIVE
 from stablerule_lab.experiments.process import run_apart
-from stablerule_lab.experiments.variants import learn_and_judge
+from stablerule_lab.experiments.variants import train_and_evaluate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,14 +55,14 @@ def made_with(cell: Cell) -> dict[str, Any]:
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Run `judge` in a separate process."""
-    return run_apart(judge, cell, cache)
+    """Run `evaluate_cell` in a separate process."""
+    return run_apart(evaluate_cell, cell, cache)
 
 
-def judge(cell: Cell, cache: Path) -> dict[str, Any]:
+def evaluate_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     """Train on one graph with the settings of the whole graph, and evaluate on the other."""
     name, variant = str(cell["graph"]), METHODS[str(cell["method"])]
-    return learn_and_judge(cell, variant, whole(name), minutes_for(variant.learner, name), *pair(name), cache)
+    return train_and_evaluate(cell, variant, whole(name), minutes_for(variant.learner, name), *pair(name), cache)
 
 
 def is_cheap(graph: str, method: str) -> bool:

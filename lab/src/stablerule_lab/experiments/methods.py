@@ -15,7 +15,7 @@ from stablerule_lab.experiments.experiment import Experiment, Options
 from stablerule_lab.experiments.group_tables import PAPER_NAMES
 from stablerule_lab.experiments.printed import COMPLETION, SECONDS_ON_FB15K_237, cited_graph, whose_print
 from stablerule_lab.experiments.process import run_apart
-from stablerule_lab.experiments.variants import Variant, learn_and_judge
+from stablerule_lab.experiments.variants import Variant, train_and_evaluate
 from stablerule_lab.pages.tables import Table
 
 if TYPE_CHECKING:
@@ -134,15 +134,15 @@ def made_with(cell: Cell) -> dict[str, Any]:
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Run `judge` in a separate process."""
-    return run_apart(judge, cell, cache)
+    """Run `evaluate_cell` in a separate process."""
+    return run_apart(evaluate_cell, cell, cache)
 
 
-def judge(cell: Cell, cache: Path) -> dict[str, Any]:
+def evaluate_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     """Train with the settings for this graph, within the time budget, and evaluate on the test facts."""
     graph, variant = str(cell["graph"]), (METHODS | ABLATED)[str(cell["method"])]
     dataset = load(graph)
-    return learn_and_judge(cell, variant, graph, made_with(cell)["minutes"], dataset, dataset, cache)
+    return train_and_evaluate(cell, variant, graph, made_with(cell)["minutes"], dataset, dataset, cache)
 
 
 ENDED_BY = {"itself": "finished", "patience": "early stopping", "epochs": "all epochs", "minutes": "time budget"}

@@ -57,11 +57,11 @@ def made_with(cell: Cell) -> dict[str, Any]:
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Run `judge` in a separate process."""
-    return run_apart(judge, cell, cache)
+    """Run `evaluate_cell` in a separate process."""
+    return run_apart(evaluate_cell, cell, cache)
 
 
-def judge(cell: Cell, cache: Path) -> dict[str, Any]:
+def evaluate_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     """Train on the bibliography without countries, and rank the authors of each paper."""
     read, variant = read_bibliography(everything_of(str(cell["graph"]))), METHODS[str(cell["method"])]
     graph = str(cell["graph"])

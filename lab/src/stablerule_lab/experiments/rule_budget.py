@@ -64,11 +64,11 @@ def made_with(cell: Cell) -> dict[str, Any]:
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Run `judge` in a separate process."""
-    return run_apart(judge, cell, cache)
+    """Run `evaluate_cell` in a separate process."""
+    return run_apart(evaluate_cell, cell, cache)
 
 
-def judge(cell: Cell, cache: Path) -> dict[str, Any]:
+def evaluate_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     """Train once, then evaluate growing numbers of rules."""
     dataset, how = load(str(cell["graph"])), METHODS[str(cell["method"])]
     model = MODELS[how.learner].with_options(made_with(cell)["settings"] | {"seed": cell["seed"]})
@@ -77,7 +77,9 @@ def judge(cell: Cell, cache: Path) -> dict[str, Any]:
         raise TypeError(f"{how.learner} learns no rules.")
     labels = groups_of_test(dataset, cache)["density"]
     return {
-        "curve": [budget | _judged(model.rules, how, budget, dataset, labels) for budget in budgets(model.rules)],
+        "curve": [
+            budget | _evaluate_budget(model.rules, how, budget, dataset, labels) for budget in budgets(model.rules)
+        ],
         "data": dataset.sha256,
     }
 
@@ -88,7 +90,7 @@ def budgets(rules: RuleSet) -> list[dict[str, int]]:
     return [{"kept": kept} for kept in KEPT if kept == KEPT[0] or KEPT[KEPT.index(kept) - 1] < most]
 
 
-def _judged(
+def _evaluate_budget(
     rules: RuleSet, how: Choosing, budget: dict[str, int], dataset: Dataset, labels: list[str]
 ) -> dict[str, Any]:
     some = rules.top_per_relation(budget["kept"], how.by)

@@ -54,10 +54,10 @@ class Tuned:
     @property
     def best(self) -> Trial:
         """The trial with the largest MRR; the first one of equals."""
-        judged = [trial for trial in self.trials if trial.mrr is not None]
-        if not judged:
+        finished = [trial for trial in self.trials if trial.mrr is not None]
+        if not finished:
             raise InputError(f"All trials failed, the first one with: {self.trials[0].error}")
-        return max(judged, key=lambda trial: trial.mrr or 0.0)
+        return max(finished, key=lambda trial: trial.mrr or 0.0)
 
 
 def tune(

@@ -57,7 +57,7 @@ def printed_settings(graph: str) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in OF_A_RUN}
 
 
-def learn_and_judge(
+def train_and_evaluate(
     cell: Cell,
     variant: Variant,
     graph: str,

@@ -18,7 +18,7 @@ from stablerule.extending import Course, Learned, interrupt_later
 from stablerule.progress import progress_bar
 from stablerule_lab.methods.shared.epochs import OLD_EPOCHS, BestSoFar, Epochs
 from stablerule_lab.methods.shared.network_reasoner import NetworkReasoner, Scorer, load_state, read_tensors
-from stablerule_lab.methods.shared.neural import TRAINING_SHARE, judge_network, part_facts, plan_epochs
+from stablerule_lab.methods.shared.neural import TRAINING_SHARE, evaluate_network, part_facts, plan_epochs
 
 try:
     from pykeen.models import Model, model_resolver
@@ -317,7 +317,7 @@ def fit_pykeen(lesson: Lesson, o: Pykeen) -> tuple[PykeenScorer, Course]:
             _quiet(),
         ):
             budget = lesson.budget.take_part(TRAINING_SHARE)
-            best = BestSoFar(network, lambda: judge_network(network, taught, o.device), course, budget)
+            best = BestSoFar(network, lambda: evaluate_network(network, taught, o.device), course, budget)
             try:
                 with suppress(_Enough):
                     o.make_loop(model, factory).train(

@@ -106,11 +106,11 @@ def made_with(cell: Cell) -> dict[str, Any]:
 
 
 def run_cell(cell: Cell, cache: Path) -> dict[str, Any]:
-    """Run `judge` in a separate process."""
-    return run_apart(judge, cell, cache)
+    """Run `evaluate_cell` in a separate process."""
+    return run_apart(evaluate_cell, cell, cache)
 
 
-def judge(cell: Cell, cache: Path) -> dict[str, Any]:
+def evaluate_cell(cell: Cell, cache: Path) -> dict[str, Any]:
     """Train on biased examples, and evaluate by group; the cache keeps the reciprocal rank of each query."""
     graph, split, method, seed = str(cell["graph"]), str(cell["split"]), str(cell["method"]), int(cell["seed"])
     bias = float(cell["bias"])

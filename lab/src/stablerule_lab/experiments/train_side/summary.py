@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stablerule_lab.experiments.cells import Cell
 
 RESAMPLES = 1000
-NOT_JUDGED = (WHOLE, FITTED)
+NOT_EVALUATED = (WHOLE, FITTED)
 
 
 def summarise(results: list[dict[str, Any]], cache: Path, *, reference: str = "nodecor") -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ def summarise(results: list[dict[str, Any]], cache: Path, *, reference: str = "n
 
 def _groups(run: dict[str, Any]) -> dict[str, float]:
     found = sorted(run["result"]["groups"].items())
-    return {name: figures["mrr"] for name, figures in found if name not in NOT_JUDGED}
+    return {name: figures["mrr"] for name, figures in found if name not in NOT_EVALUATED}
 
 
 def _likelihood(runs: list[dict[str, Any]]) -> dict[str, float]:
@@ -99,7 +99,7 @@ def _over_queries(cells: list[tuple[Cell, Cell]], cache: Path) -> dict[str, list
             return {}
         ours, theirs = (np.load(file).astype(np.float64) for file in files)
         groups = np.load(cache / f"groups,{cell['graph']},{cell['split']},{cell['seed']}.npy")
-        names = [name for name in np.unique(groups) if name not in NOT_JUDGED]
+        names = [name for name in np.unique(groups) if name not in NOT_EVALUATED]
         gains = [_resampled_gains((ours - theirs)[groups == name], random) for name in names]
         worst = int(np.argmin([theirs[groups == name].mean() for name in names]))
         means[place], worsts[place] = np.mean(gains, 0), gains[worst]

@@ -61,30 +61,30 @@ class BestSoFar:
     With a time budget, time for the last measurement is reserved; one measurement before training shows how long it is.
     """
 
-    def __init__(self, network: nn.Module, judge: Callable[[], float], course: Course, budget: Budget) -> None:
-        self._network, self._judge, self._course, self._budget = network, judge, course, budget
+    def __init__(self, network: nn.Module, evaluate: Callable[[], float], course: Course, budget: Budget) -> None:
+        self._network, self._evaluate, self._course, self._budget = network, evaluate, course, budget
         self._state: dict[str, Tensor] = {}
         self._looking = 0.0  # seconds of a measurement
         self.without_gain = 0
         if budget.limited and not budget.passed:
-            self._judged()
+            self._measure()
 
     @property
     def out_of_time(self) -> bool:
         """Whether there is only time for the last measurement."""
         return self._budget.left <= self._looking
 
-    def _judged(self) -> float:
+    def _measure(self) -> float:
         began = time.perf_counter()
         self._network.eval()
-        mrr = self._judge()
+        mrr = self._evaluate()
         self._network.train()
         self._looking = time.perf_counter() - began
         return mrr
 
     def look(self) -> None:
         """Evaluate the network after the latest epoch, and keep its state if it is the best so far."""
-        mrr, best = self._judged(), self._course.best_mrr
+        mrr, best = self._measure(), self._course.best_mrr
         self._course.epochs[-1]["valid_mrr"] = mrr
         self.without_gain += 1
         if best is None or mrr > best + 1e-4:
@@ -108,7 +108,7 @@ def run_epochs(
     network: nn.Module,
     queries: Tensor,
     loss_of: Callable[[Tensor], Tensor],
-    judge: Callable[[], float],
+    evaluate: Callable[[], float],
     o: Epochs,
     *,
     seed: int,
@@ -117,11 +117,11 @@ def run_epochs(
 ) -> Course:
     """Train in place on queries (n, 3), shuffled in each epoch, and restore the best state.
 
-    judge: returns the MRR on validation facts, every `check_every` epochs and at the end. Training ends after
+    evaluate: returns the MRR on validation facts, every `check_every` epochs and at the end. Training ends after
     `patience` measurements without a gain, after the time budget, or by Ctrl-C, always with the best state.
     """
     course, began = Course(ended_by="epochs"), time.perf_counter()
-    best, optimizer = BestSoFar(network, judge, course, budget), make_optimizer(network, o, device)
+    best, optimizer = BestSoFar(network, evaluate, course, budget), make_optimizer(network, o, device)
     order = torch.Generator().manual_seed(seed)
     network.train()
     batches = math.ceil(len(queries) / o.batch_size)

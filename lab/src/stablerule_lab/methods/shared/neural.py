@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from stablerule.extending import Course, Lesson, SavedModel
 
-MOST_JUDGED = 1000  # validation facts for each evaluation; slow methods use fewer
+MOST_HELD_OUT = 1000  # validation facts for each evaluation; slow methods use fewer
 HELD_OUT = 0.05  # share of the facts held out without validation facts
 FIRST_FEW = 2  # queries
 TRAINING_SHARE = 0.95  # share of the time budget; later steps take a little, too
@@ -84,21 +84,21 @@ class NeuralReasoner(NetworkReasoner):
 class Taught(NamedTuple):
     """The training and held-out facts of a network, by id.
 
-    queries: (2n, 3), the facts, then their inverses. edges: the edges that the network may use. judged: the facts that
-    evaluate an epoch. known: a graph with all known facts for filtering.
+    queries: (2n, 3), the facts, then their inverses. edges: the edges that the network may use. held_out: the facts
+    that evaluate an epoch. known: a graph with all known facts for filtering.
     """
 
     queries: Tensor
     edges: Edges
-    judged: Triples
+    held_out: Triples
     known: Graph
 
 
-def fit_network(lesson: Lesson, o: NeuralReasoner, *, most_judged: int = MOST_JUDGED) -> tuple[Scorer, Course]:
+def fit_network(lesson: Lesson, o: NeuralReasoner, *, most_held_out: int = MOST_HELD_OUT) -> tuple[Scorer, Course]:
     """Train the network of a learner, and keep its best state on the held-out facts."""
     graph = lesson.graph
     # 1. split into training facts, in both directions, and held-out facts
-    taught = part_facts(lesson, o, most_judged)
+    taught = part_facts(lesson, o, most_held_out)
     with torch.random.fork_rng(devices=[]):  # leaves the caller's random state unchanged
         torch.manual_seed(o.seed)
         # 2. build
@@ -108,7 +108,7 @@ def fit_network(lesson: Lesson, o: NeuralReasoner, *, most_judged: int = MOST_JU
             network,
             taught.queries,
             lambda batch: network.loss(batch, taught.edges),
-            lambda: judge_network(network, taught, o.device),
+            lambda: evaluate_network(network, taught, o.device),
             o.training,
             seed=o.seed,
             device=o.device,
@@ -117,7 +117,7 @@ def fit_network(lesson: Lesson, o: NeuralReasoner, *, most_judged: int = MOST_JU
     return network, course
 
 
-def part_facts(lesson: Lesson, o: NetworkReasoner, most_judged: int = MOST_JUDGED) -> Taught:
+def part_facts(lesson: Lesson, o: NetworkReasoner, most_held_out: int = MOST_HELD_OUT) -> Taught:
     """Split the facts into training and held-out ones; without validation facts, hold some out."""
     graph, valid = lesson.graph, lesson.valid
     facts, edges = lesson.examples.facts.triples, Edges.of(graph, o.device)
@@ -127,7 +127,7 @@ def part_facts(lesson: Lesson, o: NetworkReasoner, most_judged: int = MOST_JUDGE
             edges = edges.without(ask_both_ways(valid, graph).to(o.device))
         facts = learned
     known = Graph.build(Triples.concat(graph.triples, valid), graph.vocabulary)
-    some = np.sort(np.random.default_rng(o.seed).permutation(len(valid))[:most_judged])
+    some = np.sort(np.random.default_rng(o.seed).permutation(len(valid))[:most_held_out])
     return Taught(ask_both_ways(facts, graph).to(o.device), edges, valid.take(some), known)
 
 
@@ -140,11 +140,11 @@ def hold_out(facts: Triples, seed: int) -> tuple[Triples, Triples]:
     return facts.take(np.sort(order[count:])), facts.take(np.sort(order[:count]))
 
 
-def judge_network(network: Scorer, taught: Taught, device: str) -> float:
+def evaluate_network(network: Scorer, taught: Taught, device: str) -> float:
     """Return the MRR of a network on the held-out facts, with realistic ties."""
-    if not len(taught.judged):
+    if not len(taught.held_out):
         return 0.0
-    queries = Triples(read_only(ask_both_ways(taught.judged, taught.known).numpy().astype(np.int32)))
+    queries = Triples(read_only(ask_both_ways(taught.held_out, taught.known).numpy().astype(np.int32)))
     ranker = ByScores(score_along(network, taught.edges, device))
     return float((1 / ranker.rank(queries, graph=taught.known, known=taught.known).form("realistic")).mean())
 

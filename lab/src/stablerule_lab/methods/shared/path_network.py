@@ -20,7 +20,7 @@ from stablerule_lab.methods.shared.epochs import OLD_EPOCHS
 from stablerule_lab.methods.shared.flows import extremes, total
 from stablerule_lab.methods.shared.neighbourhoods import Neighbourhoods
 from stablerule_lab.methods.shared.network_reasoner import Scorer
-from stablerule_lab.methods.shared.neural import MOST_JUDGED, NeuralReasoner, fit_network
+from stablerule_lab.methods.shared.neural import MOST_HELD_OUT, NeuralReasoner, fit_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Aggregation = Literal["pna", "sum"]
 BYTES_AT_ONCE = 1 << 29  # of a layer; queries that do not fit are processed in parts
-EDGES_TO_JUDGE = 25_000_000  # edges of all evaluations, once for each layer
+EDGES_TO_EVALUATE = 25_000_000  # edges of all evaluations, once for each layer
 STATISTICS, SCALES = 4, 3
 LEAST_SCALE = 0.01
 
@@ -229,8 +229,8 @@ class PathReasoner(NeuralReasoner):
         """Train the network on a graph; `valid`, or some held-out facts, choose the best state."""
         lesson = self._begin(graph, valid, examples, minutes)
         # Answering is slow, so few facts evaluate, and fewer on large graphs.
-        judged = max(50, min(MOST_JUDGED, lesson.graph.n_facts // 10, EDGES_TO_JUDGE // lesson.graph.n_facts))
-        self.network_, course = fit_network(lesson, self, most_judged=judged)
+        most = max(50, min(MOST_HELD_OUT, lesson.graph.n_facts // 10, EDGES_TO_EVALUATE // lesson.graph.n_facts))
+        self.network_, course = fit_network(lesson, self, most_held_out=most)
         return self._end(lesson, Learned(course=course))
 
     def _check_options(self) -> None:
