@@ -77,9 +77,7 @@ def evaluate_cell(cell: Cell, cache: Path) -> dict[str, Any]:
         raise TypeError(f"{how.learner} learns no rules.")
     labels = groups_of_test(dataset, cache)["density"]
     return {
-        "curve": [
-            budget | _evaluate_budget(model.rules, how, budget, dataset, labels) for budget in budgets(model.rules)
-        ],
+        "curve": [budget | _evaluate(model.rules, how, budget, dataset, labels) for budget in budgets(model.rules)],
         "data": dataset.sha256,
     }
 
@@ -90,7 +88,7 @@ def budgets(rules: RuleSet) -> list[dict[str, int]]:
     return [{"kept": kept} for kept in KEPT if kept == KEPT[0] or KEPT[KEPT.index(kept) - 1] < most]
 
 
-def _evaluate_budget(
+def _evaluate(
     rules: RuleSet, how: Choosing, budget: dict[str, int], dataset: Dataset, labels: list[str]
 ) -> dict[str, Any]:
     some = rules.top_per_relation(budget["kept"], how.by)
