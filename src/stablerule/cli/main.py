@@ -68,6 +68,9 @@ COMMANDS: dict[str, CommandPlace] = {
         "complete:complete",
         "Predict new facts for the whole graph, each with its best rule and supporting path.",
     ),
+    "explore": _place_command(
+        "explore:explore", "Look at the graph, the rules and the reasons in a browser, and decide about new facts."
+    ),
     "serve": _place_command("serve:serve", "Answer over HTTP: the JSON API of a model, without pages."),
     "data.list": _place_command("data:list_datasets", "List the known graphs."),
     "data.get": _place_command("data:get", "Get a known graph from STABLERULE_DATA, the cache or the network."),

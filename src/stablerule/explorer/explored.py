@@ -126,10 +126,7 @@ class Explored:
         return self.graph.vocabulary.entity_name(self.entity_id(text))
 
     def find_rule(self, text: str) -> ScoredRule:
-        """Return a rule of the model by its text, or by `id:7`, its place among the rules."""
-        numbered = NUMBERED.fullmatch(text)
-        if numbered and int(numbered[1]) < len(self.rules):
-            return self.rules[int(numbered[1])]
+        """Return a rule of the model by its text."""
         found = self.rules.find(Rule.parse(text))
         if found is None:
             raise UnknownName(f"The model has no rule {text!r}. The page Rules lists those that it has.")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from stablerule.reasoning import Answer
 
 MOST = 20
+LEAST = 0.01  # probability, where there is one
 OF_ONE_RELATION = 5
 ASKED = 10  # answers to a query, of which some are ruled out
 MOST_RELATIONS = 200
@@ -59,6 +60,7 @@ def find_likely_facts(explored: Explored, name: str, *, most: int = MOST) -> Lik
     for relation, answers in zip(relations, found, strict=True):
         allowed = [answer for answer in answers if not _is_taken(explored, relation, answer)]
         facts += [_show_fact(explored, own, relation, answer) for answer in allowed[:OF_ONE_RELATION]]
+    facts = [fact for fact in facts if fact.probability is None or fact.probability >= LEAST]
     facts.sort(key=lambda fact: (-(fact.probability or 0), -fact.score, fact.relation, fact.head, fact.tail))
     return LikelyFacts(own, len(relations), facts[:most])
 

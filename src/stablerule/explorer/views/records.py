@@ -35,9 +35,10 @@ class PathView:
 
 @dataclass(frozen=True)
 class RuleView:
-    """A rule and its numbers: those that are known, by name; `gain` is confidence less base rate."""
+    """A rule, its atoms (the head first), and the numbers that are known; `gain` is confidence less base rate."""
 
     rule: str
+    atoms: list[str]
     head_relation: str
     body: list[str]
     constant: str | None
@@ -53,6 +54,7 @@ class RuleView:
         constant, near = rule.constants or (None, None)
         return cls(
             str(rule),
+            rule.atoms,
             rule.head_relation,
             list(rule.body),
             constant,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from stablerule.errors import OptionError
 from stablerule.explorer.views.paging import Paging
 from stablerule.explorer.views.records import RuleView
+from stablerule.graph import INVERSE
 from stablerule.rules.formats import FORMATS
 from stablerule.rules.scored import GAIN, NUMBERS, ScoredRule
 
@@ -36,7 +37,11 @@ FormatName = Literal["json", "parquet", "text", "tsv", "anyburl", "amie"]
 
 @dataclass(frozen=True)
 class RuleFilter:
-    """Which rules are wanted; None is no condition. kind: chains or constants. body_relation: either way round."""
+    """Which rules are wanted; None is no condition.
+
+    kind: chains or constants. body_relation: either way round. inverse: also rules that conclude an inverse, which say
+    the same from the other end, as a rule.
+    """
 
     head_relation: str | None = None
     body_relation: str | None = None
@@ -44,15 +49,19 @@ class RuleFilter:
     max_length: int | None = None
     min_support: float | None = None
     min_confidence: float | None = None
+    inverse: bool = True
 
     def keep(self, rules: RuleSet) -> RuleSet:
         """Return the rules that meet every condition."""
-        return rules.filter(**vars(self))
+        conditions = {name: value for name, value in vars(self).items() if name != "inverse"}
+        if not self.inverse and self.head_relation is None:
+            conditions["head_relation"] = [name for name in rules.relations if not name.startswith(INVERSE)]
+        return rules.filter(**conditions)
 
     @property
     def given(self) -> dict[str, str | float]:
         """The conditions that there are, by name."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        return {name: value for name, value in vars(self).items() if value is not None and name != "inverse"}
 
 
 @dataclass(frozen=True)

@@ -104,9 +104,10 @@ def read_rule_filter(
     max_length: Annotated[int | None, Query(ge=1, le=100)] = None,
     min_support: Annotated[float | None, Query(ge=0)] = None,
     min_confidence: Annotated[float | None, Query(ge=0, le=1)] = None,
+    inverse: Annotated[bool, Query(description="Also rules that conclude an inverse.")] = True,
 ) -> RuleFilter:
     """Read which rules are wanted from an address."""
-    return RuleFilter(head_relation, body_relation, kind, max_length, min_support, min_confidence)
+    return RuleFilter(head_relation, body_relation, kind, max_length, min_support, min_confidence, inverse)
 
 
 Wishes = Annotated[RuleFilter, Depends(read_rule_filter)]

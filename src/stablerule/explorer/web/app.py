@@ -6,16 +6,20 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
+from starlette.staticfiles import StaticFiles
 
 from stablerule.explorer.web.api import PREFIX, make_read_api
 from stablerule.explorer.web.limits import Workers
-from stablerule.explorer.web.problems import add_problem_handlers
+from stablerule.explorer.web.pages import make_read_pages
+from stablerule.explorer.web.problems import API, add_problem_handlers
+from stablerule.explorer.web.rendering import STATIC, Renderer
 from stablerule.explorer.web.safety import Door, Wall
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from starlette.types import ASGIApp
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from stablerule.explorer.explored import Explored
 
@@ -28,7 +32,7 @@ ABOUT = (
 QUIET: dict[str, Any] = {"telemetry": {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}}
 
 
-def make_application(workers: Workers) -> FastAPI:
+def make_application(workers: Workers, renderer: Renderer | None = None) -> FastAPI:
     """Make an application without routes; its documents are plain JSON, since pages of FastAPI fetch from elsewhere."""
 
     @asynccontextmanager
@@ -46,7 +50,7 @@ def make_application(workers: Workers) -> FastAPI:
         lifespan=lifespan,
         **QUIET,
     )
-    add_problem_handlers(app)
+    add_problem_handlers(app, renderer)
     return app
 
 
@@ -56,3 +60,38 @@ def make_api(explored: Explored, door: Door | None = None, *, workers: Workers |
     app = make_application(workers)
     app.include_router(make_read_api(explored, workers))
     return Wall(app, door or Door(), uploads=())
+
+
+def make_explorer(explored: Explored, door: Door | None = None, *, workers: Workers | None = None) -> ASGIApp:
+    """Make the pages, and the API that they stand on."""
+    workers, door = workers or Workers(), door or Door()
+    renderer = Renderer(explored, door, others=False)
+    app = make_application(workers, renderer)
+    app.include_router(make_read_api(explored, workers))
+    app.include_router(make_read_pages(explored, workers, renderer))
+    app.mount("/static", KeptFiles(directory=STATIC))
+    return Wall(DropEmptyFields(app), door)
+
+
+class KeptFiles(StaticFiles):
+    """Files whose address says what is in them: a browser may keep them for ever."""
+
+    def file_response(self, *given: Any, **options: Any) -> Response:
+        """Return a file."""
+        response = super().file_response(*given, **options)
+        response.headers["cache-control"] = "public, max-age=31536000, immutable"
+        return response
+
+
+class DropEmptyFields:
+    """Forgets the fields that a form sends empty: nothing was asked there."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; the API gets its own as it was sent."""
+        if scope["type"] == "http" and scope["query_string"] and not scope["path"].startswith(API):
+            fields = scope["query_string"].split(b"&")
+            scope = {**scope, "query_string": b"&".join(field for field in fields if not field.endswith(b"="))}
+        await self.app(scope, receive, send)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
+    from stablerule.explorer.web.rendering import Renderer
+
 API = "/api/"
 NOTES = logging.getLogger(__name__)
 LONGEST = 2000
@@ -43,34 +45,55 @@ class Problem:
     problem: str
 
 
-def add_problem_handlers(app: FastAPI) -> None:
-    """Answer every error as a problem."""
+def add_problem_handlers(app: FastAPI, renderer: Renderer | None = None) -> None:
+    """Answer every error as a problem: as JSON, or as a page if there are any."""
+
+    def answer(request: Request, status: int, text: str, headers: Any = None) -> Response:
+        if renderer is None or request.url.path.startswith(API):
+            return make_problem_response(status, text, request.url.path, headers)
+        closest = _list_closest(renderer, request) if status == 404 else []
+        page = renderer.render("problem.html.jinja", status=status, text=text, closest=closest)
+        return HTMLResponse(page, status, headers)
 
     async def known(request: Request, error: Exception) -> Response:
         status = next(code for kind, code in STATUSES if isinstance(error, kind))
         text = f"The decisions file can't be used: {error}." if isinstance(error, sqlite3.Error) else str(error)
-        return make_problem_response(status, text, request.url.path)
+        return answer(request, status, text)
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)  # noqa: S101  # it is registered for nothing else
-        return make_problem_response(422, _spell_invalid(error), request.url.path)
+        return answer(request, 422, _spell_invalid(error))
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101
         text = f"There is no page {request.url.path}." if error.status_code == 404 else str(error.detail)
-        return make_problem_response(error.status_code, text, request.url.path, error.headers)
+        return answer(request, error.status_code, text, error.headers)
 
     async def unexpected(request: Request, error: Exception) -> Response:
         NOTES.error("%s: %s", request.url.path, error, exc_info=error)
-        return make_problem_response(
-            500, "This should not have happened; the server's log says more.", request.url.path
-        )
+        text = "This should not have happened; the server's log says more."
+        return make_problem_response(500, text, request.url.path)
 
     for kind, _ in STATUSES:
         app.add_exception_handler(kind, known)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(Exception, unexpected)
+
+
+def _list_closest(renderer: Renderer, request: Request) -> list[tuple[str, str]]:
+    """List the same address with names that the graph has in place of the first one that it lacks."""
+    asked, words = dict(request.query_params), renderer.explored.graph.vocabulary
+    for field, kind, known in (
+        ("name", "entity", words.entities),
+        ("head", "entity", words.entities),
+        ("tail", "entity", words.entities),
+        ("relation", "relation", words.relations),
+    ):
+        if field in asked and asked[field].removeprefix("~") not in known:
+            hits = renderer.explored.index.find(asked[field], 5, kind)  # type: ignore[arg-type]
+            return [(hit.name, renderer.links.to(request.url.path, **{**asked, field: hit.name})) for hit in hits]
+    return []
 
 
 def make_problem_response(status: int, text: str, path: str, headers: Any = None) -> Response:
