@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -100,15 +100,19 @@ def make_read_pages(explored: Explored, workers: Workers, renderer: Renderer) ->
         return await show("likely", make, json_url=links.to(f"{API}/likely", name=name))
 
     @router.get("/rules")
-    async def rules(wanted: Wishes, sort: SortName | None = None, descending: bool = True, page: Page = 1) -> Response:
+    async def rules(
+        wanted: Wishes, inverse: bool = False, sort: SortName | None = None, descending: bool = True, page: Page = 1
+    ) -> Response:
+        some = replace(wanted, inverse=inverse)
 
         def make() -> dict[str, Any]:
-            return {"rules": list_rules(explored, wanted, sort=sort, descending=descending, page=page)}
+            return {"rules": list_rules(explored, some, sort=sort, descending=descending, page=page)}
 
         more = {"sort": sort, "descending": None if descending else "false", "page": page if page > 1 else None}
-        json_url = links.to(f"{API}/rules", **wanted.given, **more)
-        asked = {"asked": wanted.given, "columns": COLUMNS, "formats": list(FORMATS)}
-        return await show("rules", make, here="/rules", json_url=json_url, **asked)
+        json_url = links.to(f"{API}/rules", **some.given, **more, inverse=str(inverse).lower())
+        asked = {**some.given, "inverse": True} if inverse else some.given
+        values = {"asked": asked, "columns": COLUMNS, "formats": list(FORMATS)}
+        return await show("rules", make, here="/rules", json_url=json_url, **values)
 
     @router.get("/rule")
     async def rule(
