@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -101,17 +101,22 @@ def read_query_set(path: str | PathLike[str], graph: Graph) -> QuerySet:
 
     Blank lines are skipped, and so are comments: lines that start with #, unless the first column is a known entity.
     """
+    with open_bytes(Path(path)) as stream:
+        return read_query_lines(stream, graph, path)
+
+
+def read_query_lines(stream: IO[bytes], graph: Graph, path: str | PathLike[str]) -> QuerySet:
+    """Read queries from a stream; path: what errors call it."""
     path, rows = Path(path), []
-    with open_bytes(path) as stream:
-        for line, text in read_text_lines(stream, path):
-            fields = text.split("\t")
-            is_comment = text.startswith(COMMENT) and fields[0] not in graph.vocabulary.entities
-            if not text.strip() or is_comment:
-                continue
-            try:
-                rows.append(_check_query_row(tuple(fields)))
-            except InputError as error:
-                raise ReadError(f"found {text!r}. {EXPECTED}", path=path, line=line) from error
+    for line, text in read_text_lines(stream, path):
+        fields = text.split("\t")
+        is_comment = text.startswith(COMMENT) and fields[0] not in graph.vocabulary.entities
+        if not text.strip() or is_comment:
+            continue
+        try:
+            rows.append(_check_query_row(tuple(fields)))
+        except InputError as error:
+            raise ReadError(f"found {text!r}. {EXPECTED}", path=path, line=line) from error
     if not rows:
         raise ReadError(f"no queries. {EXPECTED}", path=path)
     return QuerySet.from_names(rows, graph)

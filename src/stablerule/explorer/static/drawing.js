@@ -176,6 +176,8 @@
         cy.add({ group: "edges", classes: `level${link.first ? " first" : ""}`, data: { id: `l:${key}`, source: `e:${link.head}`, target: `e:${link.tail}`, label: short(visible(link.relation), 26) } });
       }
       const most = Math.max(...[...rows.values()].map((names) => names.length));
+      place.style.height = `${Math.min(340, most * high + 84)}px`;
+      cy.resize();
       const [source, target, bend] = why.relation.startsWith("~") ? [why.tail, why.head, -1] : [why.head, why.tail, 1];
       cy.add({ group: "edges", classes: "answer", data: { id: "answer", source: `e:${source}`, target: `e:${target}`, label: short(visible(why.relation.replace(/^~/, "")), 30), bend: bend * (most * high * 0.75 + 30) } });
       cy.fit(undefined, 18);

@@ -9,6 +9,9 @@ from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
 from stablerule.explorer.web.api import PREFIX, make_read_api
+from stablerule.explorer.web.curate_pages import make_curate_pages
+from stablerule.explorer.web.desk_api import make_desk_api
+from stablerule.explorer.web.job_pages import make_job_pages
 from stablerule.explorer.web.limits import Workers
 from stablerule.explorer.web.pages import make_read_pages
 from stablerule.explorer.web.problems import API, add_problem_handlers
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from stablerule.explorer.desk import Desk
     from stablerule.explorer.explored import Explored
 
 TITLE = "StableRule"
@@ -32,12 +36,16 @@ ABOUT = (
 QUIET: dict[str, Any] = {"telemetry": {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}}
 
 
-def make_application(workers: Workers, renderer: Renderer | None = None) -> FastAPI:
+def make_application(workers: Workers, renderer: Renderer | None = None, desk: Desk | None = None) -> FastAPI:
     """Make an application without routes; its documents are plain JSON, since pages of FastAPI fetch from elsewhere."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if desk is not None:
+            desk.jobs.start()
         yield
+        if desk is not None:
+            desk.jobs.stop()
         workers.close()
 
     app = FastAPI(
@@ -62,13 +70,16 @@ def make_api(explored: Explored, door: Door | None = None, *, workers: Workers |
     return Wall(app, door or Door(), uploads=())
 
 
-def make_explorer(explored: Explored, door: Door | None = None, *, workers: Workers | None = None) -> ASGIApp:
+def make_explorer(desk: Desk, door: Door | None = None, *, workers: Workers | None = None) -> ASGIApp:
     """Make the pages, and the API that they stand on."""
     workers, door = workers or Workers(), door or Door()
-    renderer = Renderer(explored, door, others=False)
-    app = make_application(workers, renderer)
-    app.include_router(make_read_api(explored, workers))
-    app.include_router(make_read_pages(explored, workers, renderer))
+    renderer = Renderer(desk.explored, door)
+    app = make_application(workers, renderer, desk)
+    app.include_router(make_read_api(desk.explored, workers))
+    app.include_router(make_desk_api(desk, door, workers))
+    app.include_router(make_read_pages(desk.explored, workers, renderer))
+    app.include_router(make_curate_pages(desk, door, workers, renderer))
+    app.include_router(make_job_pages(desk, door, workers, renderer))
     app.mount("/static", KeptFiles(directory=STATIC))
     return Wall(DropEmptyFields(app), door)
 

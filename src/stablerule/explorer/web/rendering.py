@@ -25,10 +25,9 @@ PACKAGE = "stablerule.explorer"
 class Renderer:
     """Fills the templates of the explorer."""
 
-    def __init__(self, explored: Explored, door: Door, *, others: bool) -> None:
-        """others: whether there is a model to compare with."""
-        self.explored, self.door, self.links = explored, door, Links(explored)
-        self._shared = {"csrf": door.csrf, "others": others, "links": self.links}
+    def __init__(self, explored: Explored, door: Door) -> None:
+        self.explored, self.links = explored, Links(explored)
+        self._shared = {"csrf": door.csrf, "links": self.links}
 
     def render(self, template: str, **values: Any) -> str:
         """Return a page."""
@@ -42,7 +41,9 @@ class Renderer:
         environment.filters.update(
             shown=shorten_name,
             chance=spell_reason_share,
+            arrow=lambda rule: shorten_name(rule).replace(" <- ", " ← ", 1),
             score=spell_score,
+            percent_whole=lambda share: f"{share:.0%}",
             plain_relation=lambda name: name.removeprefix(INVERSE),
         )
         environment.globals["static"] = name_static_file

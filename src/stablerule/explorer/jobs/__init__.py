@@ -1,0 +1,1 @@
+"""What takes long: done in the background one after another, with progress, and gone on with after a kill."""
