@@ -11,7 +11,7 @@ from stablerule.errors import OptionError, WriteError
 from stablerule.explorer.decisions.deciding import read_all_decisions
 from stablerule.explorer.decisions.provenance import spell_provenance
 from stablerule.io.iris import BASE, LITERAL, spell_output_cell, spell_output_iri
-from stablerule.io.rdf import Shortening
+from stablerule.io.rdf import IriShortening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,9 +51,9 @@ def export_decisions(store: Store, format: DecisionFormat, prefixes: Mapping[str
             return buffer.getvalue()
         case "nt":
             accepted = [one for one in decisions if one.verdict == "accept"]
-            return "".join(_spell_triple(one, Shortening(prefixes)) for one in accepted).encode()
+            return "".join(_spell_triple(one, IriShortening(prefixes)) for one in accepted).encode()
         case "prov":
-            return spell_provenance(decisions, Shortening(prefixes)).encode()
+            return spell_provenance(decisions, IriShortening(prefixes)).encode()
     raise OptionError(f"Argument 'format' must be one of {', '.join(ENDINGS)}, got {format!r}.")
 
 
@@ -72,7 +72,7 @@ def _write_tsv(frame: pl.DataFrame) -> bytes:
     return flat.with_columns(paths).write_csv(separator="\t", quote_style="never").encode()
 
 
-def _spell_triple(one: Decision, names: Shortening) -> str:
+def _spell_triple(one: Decision, names: IriShortening) -> str:
     if LITERAL.match(one.head):  # only as a tail can it be RDF
         return ""
     head, tail = (spell_output_cell(name, names, BASE) for name in (one.head, one.tail))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stablerule.graph.behaviour import bound_share
+from stablerule.graph.behaviour import bound_behaviour_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,8 +68,8 @@ def measure_precision(store: Store, *, model: str | None = None) -> Precision:
 def _measure(right: NDArray[np.bool_], chances: NDArray[np.float64], least: float, most: float) -> PrecisionBin:
     n, accepted = len(right), int(right.sum())
     some = chances[~np.isnan(chances)]
-    low = float(bound_share(np.array([accepted]), np.array([n]))[0])
-    high = 1 - float(bound_share(np.array([n - accepted]), np.array([n]))[0])
+    low = float(bound_behaviour_share(np.array([accepted]), np.array([n]))[0])
+    high = 1 - float(bound_behaviour_share(np.array([n - accepted]), np.array([n]))[0])
     return PrecisionBin(
         least=least,
         most=most,

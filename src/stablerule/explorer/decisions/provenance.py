@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from stablerule.explorer.decisions.deciding import Decision
-    from stablerule.io.rdf import Shortening
+    from stablerule.io.rdf import IriShortening
     from stablerule.reasoning.answers import Fact
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -31,7 +31,7 @@ TERM = f"{BASE}term:"  # verdict, rule, probability, score
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def spell_provenance(decisions: Iterable[Decision], names: Shortening) -> str:
+def spell_provenance(decisions: Iterable[Decision], names: IriShortening) -> str:
     """Write the decisions, one statement each."""
     lines: dict[str, None] = {}
     for one in decisions:
@@ -39,7 +39,7 @@ def spell_provenance(decisions: Iterable[Decision], names: Shortening) -> str:
     return "".join(f"{line} .\n" for line in lines)
 
 
-def _list_lines(one: Decision, names: Shortening) -> Iterator[str]:
+def _list_lines(one: Decision, names: IriShortening) -> Iterator[str]:
     statement, deciding, proposing = (_name(kind, one.key) for kind in ("decision", "deciding", "proposing"))
     model, agent = _name("model", one.model or "unnamed"), _name("agent", one.who)
     yield f"{statement} <{RDF}type> <{PROV}Entity>"
@@ -70,7 +70,7 @@ def _list_lines(one: Decision, names: Shortening) -> Iterator[str]:
         yield from _list_statement_lines(node, fact, names)
 
 
-def _list_statement_lines(node: str, fact: Fact, names: Shortening) -> Iterator[str]:
+def _list_statement_lines(node: str, fact: Fact, names: IriShortening) -> Iterator[str]:
     head, relation, tail = fact
     yield f"{node} <{RDF}type> <{RDF}Statement>"
     yield f"{node} <{RDF}subject> {spell_output_cell(head, names, BASE)}"

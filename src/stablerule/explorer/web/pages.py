@@ -15,7 +15,7 @@ from stablerule.explorer.views.likely import find_likely_facts
 from stablerule.explorer.views.rule import show_rule
 from stablerule.explorer.views.rules import SortName, list_rules
 from stablerule.explorer.web.api import LONGEST_NAME, Name, Off, Page, Relation, Wishes
-from stablerule.graph import inverse_of
+from stablerule.graph import invert_relation_name
 from stablerule.rules.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def make_read_pages(explored: Explored, workers: Workers, renderer: Renderer) ->
         off: Off = [],  # noqa: B006
     ) -> Response:
         form = AskForm(head, relation, inverse, new, k, tuple(off))
-        asked = inverse_of(relation) if inverse and relation else relation
+        asked = invert_relation_name(relation) if inverse and relation else relation
 
         def make() -> dict[str, Any]:
             if not head or not relation:
