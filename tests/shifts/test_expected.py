@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stablerule.errors import MissingExtra
 from stablerule.shifts import expected as expected_module
 from stablerule.shifts import signatures as signatures_module
 from stablerule.shifts.expected import (
@@ -209,8 +208,12 @@ def test_a_reference_that_is_nothing_like_the_queries() -> None:
 def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     reference = made_profile(50, 0.5, np.random.default_rng(0))
     monkeypatch.setattr(signatures_module, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match="Expecting accuracy needs the package 'scikit-learn'.*shifts"):
-        expect(reference, reference[0])
+    found, each = expect(reference, reference[0])
+    assert (found.mrr, found.tried) == (None, False)
+    assert found.refused == (
+        "Estimating it needs the package 'scikit-learn'. Install it with: pip install 'stablerule[shifts]'"
+    )
+    assert not each.any()
 
 
 def test_json() -> None:

@@ -44,13 +44,13 @@ def render_template(template: str, values: dict[str, Any], *, package: str = "st
 
     Filters: `decimal` 0.731, `share` 37.4%, `percent` 95%, `count` 1,281; `directions` splits a text into runs.
     """
+    need_jinja()
     return make_template_environment(package).get_template(template).render(values)
 
 
 @cache
 def make_template_environment(package: str) -> jinja2.Environment:
     """Make what fills the templates of a package, see `render_template`."""
-    need_jinja()
     import jinja2  # noqa: PLC0415  # an extra
 
     environment = jinja2.Environment(

@@ -82,7 +82,7 @@ def judge_shift(
     excess = reach.outside - reach.reference_nothing_fires
     if reach.outside >= limits.outside and excess >= limits.outside / 2:
         reasons.append(f"{reach.outside:.0%} of the queries are out of reach (limit: {limits.outside:.0%})")
-    if expected.refused:
+    if expected.refused and expected.tried:
         reasons.append(f"expected accuracy cannot be estimated: {expected.refused}")
     if reasons:
         return "outside", reasons
@@ -119,7 +119,9 @@ def advise_on_shift(
             "For many queries no rule reaches a candidate. Add facts about these entities, or train again with longer "
             "or rarer rules (max_length, min_support)."
         )
-    if expected.refused:
+    if not expected.tried:
+        advice.append(f"To see which accuracy to expect: {expected.refused}.")
+    elif expected.refused:
         advice.append(
             "Collect the answers to about 100 of these queries, add them to the file, and run this again with --labels."
         )

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from stablerule.errors import MissingExtra
 from stablerule.shifts.distances import classify_degrees, encode_one_hot
-from stablerule.shifts.signatures import need_sklearn, reduce_signatures
+from stablerule.shifts.signatures import has_sklearn, reduce_signatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +41,7 @@ SHRINK = 10.0  # the weight of the overall mean, in queries, when it is mixed wi
 class ExpectedAccuracy:
     """The expected mean reciprocal rank on the current queries, with its interval, or why it cannot be estimated.
 
+    tried: False if the package for it is missing.
     effective: the effective sample size of the weighted reference queries. reference: their unweighted mean. chance,
     hidden: the two parts of the standard error, from the number of queries, and from differences that only answers
     show.
@@ -57,6 +59,7 @@ class ExpectedAccuracy:
     chance: float | None = None
     hidden: float | None = None
     blind: float | None = None
+    tried: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -79,11 +82,13 @@ def expect_accuracy(
     current queries differ from the reference. A query without any candidate is ranked by popularity. It gets the mean
     of such queries in the reference.
     """
-    need_sklearn("Expecting accuracy")
     answered = np.flatnonzero(current.answered)
     each = np.zeros(len(current))
     usable = np.flatnonzero(reference.answered)
     plain = float(reciprocal_ranks.mean()) if len(reciprocal_ranks) else 0.0
+    if not has_sklearn():
+        why = str(MissingExtra("Estimating it", package="scikit-learn", extra="shifts"))
+        return ExpectedAccuracy(None, None, None, confidence, 0.0, plain, why, tried=False), each
     if len(answered) < FEWEST_CURRENT:
         why = f"only {len(answered):,} of these queries have a candidate; at least {FEWEST_CURRENT} are needed"
         return ExpectedAccuracy(None, None, None, confidence, 0.0, plain, why), each

@@ -161,12 +161,6 @@ def has_sklearn() -> bool:
     return find_spec("sklearn") is not None
 
 
-def need_sklearn(what: str) -> None:
-    """Raise an error with the install command if scikit-learn is missing."""
-    if not has_sklearn():
-        raise MissingExtra(what, package="scikit-learn", extra="shifts")
-
-
 def need_balanced_clusters(what: str) -> None:
     """Raise an error with the install command if k-means-constrained is missing."""
     if find_spec("k_means_constrained") is None:
