@@ -63,7 +63,7 @@ def test_rows_that_are_no_triples_are_refused(rows: np.ndarray[Any, Any], proble
     ("column", "values"), [("weight", ["x"]), ("source", [0.5]), ("source", [2**40]), ("time", [1.5]), ("time", ["x"])]
 )
 def test_columns_of_the_wrong_type_are_refused(column: str, values: list[object]) -> None:
-    with pytest.raises(InputError, match=f"'{column}' must hold"):
+    with pytest.raises(InputError, match=f"'{column}' must be"):
         Triples(np.array([[0, 0, 1]]), **{column: np.array(values)})
 
 

@@ -61,7 +61,7 @@ def test_many_couples_with_few_facts_come_together() -> None:
     train, test = small_couples(25)
     finding = found(train, test)["inverse_twins"]
     assert (finding.severity, finding.count) == ("serious", 25)
-    assert "25 couples" in finding.what
+    assert "25 pairs" in finding.what
     # Below a tenth of test they may be chance, and so may couples with one fact each.
     assert "inverse_twins" not in found(train, [*test[:10], *REST[:91]])
     assert "inverse_twins" in found(train, [*test[:10], *REST[:90]])

@@ -102,7 +102,7 @@ def test_closest_names_are_found_among_many() -> None:
 
 
 def test_a_relation_that_looks_like_an_inverse_is_refused() -> None:
-    with pytest.raises(InputError, match="'~r' begins with '~'"):
+    with pytest.raises(InputError, match="'~r' starts with '~'"):
         Dataset.from_names("g", train=[("a", "~r", "b")])
 
 

@@ -116,7 +116,7 @@ def test_a_dataset_replaces_splits_and_nothing_else(tmp_path: Path) -> None:
     write_dataset(TOWNS, folder, suffix=".csv.gz", overwrite=True)
     assert sorted(os.listdir(folder)) == ["test.csv.gz", "train.csv.gz"]
     (folder / "README.md").write_text("mine")
-    with pytest.raises(WriteError, match="towns: holds more .* 'README.md'"):
+    with pytest.raises(WriteError, match="towns: contains other files.* 'README.md'"):
         write_dataset(TOWNS, folder, overwrite=True)
     assert sorted(os.listdir(folder)) == ["README.md", "test.csv.gz", "train.csv.gz"]
 

@@ -92,7 +92,7 @@ def test_any_value_is_read_or_refused(value: Any) -> None:
         ({"anything": {"x": "\ud800"}}, "field 'anything.x' must be a string"),
         (
             {"anything": {"x": [[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]}},
-            "field 'anything.x' is nested too deeplylyly",
+            "field 'anything.x' is nested too deeply",
         ),
         ({"count": "x" * 99}, r'found "x{59}\.\.\.\.'),
     ],

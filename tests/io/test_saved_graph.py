@@ -184,7 +184,7 @@ def test_other_names_are_refused(folder: Path, names: list[Any], said: str) -> N
 
 def test_a_relation_that_begins_like_an_inverse_is_refused(folder: Path) -> None:
     pl.DataFrame({"name": ["r0", "r1", "~r"]}).write_ipc(folder / "relations.arrow")
-    with pytest.raises(ReadError, match=r"relations.arrow: damaged \(Relation '~r' begins with"):
+    with pytest.raises(ReadError, match=r"relations.arrow: damaged \(Relation '~r' starts with"):
         open_graph(with_right_checksums(folder))
 
 

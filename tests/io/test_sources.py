@@ -58,7 +58,7 @@ def test_whole_numbers_are_names_too() -> None:
         ([{"head": "a", "relation": "r", "tail": "b"}], "row 0 must be"),
         ([("a", "r", "b", 0.5)], r"row 0 must be \(head, relation, tail\).* Number the columns from 0.*'weight': 3"),
         ([("a\ud800", "r", "b")], r"the head 'a\\ud800' is not valid Unicode.* \(row 0\)"),
-        ([("a", "r", "b"), ("a", "~r", "b")], r"relation '~r' begins with '~'.* \(row 1\)"),
+        ([("a", "r", "b"), ("a", "~r", "b")], r"relation '~r' starts with '~'.* \(row 1\)"),
         ([("a", "r", "b"), ("a", "", "b")], r"the relation must be a non-empty string, got '' \(row 1\)"),
         ([("a", "r", None)], r"the tail must be a non-empty string, got None \(row 0\)"),
         ([("a", "r", 3)], "got 3"),
@@ -72,7 +72,7 @@ def test_whole_numbers_are_names_too() -> None:
         (pl.DataFrame({"head": [""], "relation": "r", "tail": "b"}), r"expected a head, found nothing \(row 0\)"),
         (pl.DataFrame({"head": [], "relation": [], "tail": []}), "no triples"),
         (pd.DataFrame({"head": ["a", None], "relation": ["r"] * 2, "tail": ["b"] * 2}), r"found nothing \(row 1\)"),
-        (pd.DataFrame({"head": ["a", 1], "relation": ["r"] * 2, "tail": ["b"] * 2}), "mixes types"),
+        (pd.DataFrame({"head": ["a", 1], "relation": ["r"] * 2, "tail": ["b"] * 2}), "has mixed or other types"),
         (
             pd.DataFrame({"head": ["a\ud800"], "relation": ["r"], "tail": ["b"]}, dtype=object),
             "'head' has mixed or other types",

@@ -210,7 +210,7 @@ def test_times_of_two_kinds_blame_no_good_value(
 
 def test_a_relation_like_an_inverse_is_named_with_its_line(tmp_path: Path) -> None:
     text = "".join(f"a{i}\tr\tb\n" for i in range(5)) + "# note\na\t~r\tb\n"
-    with pytest.raises(ReadError, match=r"facts.tsv, line 7: relation '~r' begins with '~'"):
+    with pytest.raises(ReadError, match=r"facts.tsv, line 7: relation '~r' starts with '~'"):
         read_dataset(write(tmp_path, "facts.tsv", text))
     with pytest.raises(ReadError, match=r"plain.tsv, line 6: relation '~r'"):
         read_dataset(write(tmp_path, "plain.tsv", text.replace("# note\n", "")))

@@ -55,7 +55,7 @@ def test_a_head_like_a_comment_is_quoted_in_csv_and_refused_in_tsv(tmp_path: Pat
     facts = [("Paris", "in", "France"), ("#tea", "about", "drink")]
     write_triples(frame_of(*facts), tmp_path / "facts.csv")
     assert back(tmp_path / "facts.csv") == facts
-    with pytest.raises(WriteError, match=r"facts.tsv: the head '#tea' begins with '#'.* Write .csv or .parquet"):
+    with pytest.raises(WriteError, match=r"facts.tsv: the head '#tea' starts with '#'.* Write .csv or .parquet"):
         write_triples(frame_of(*facts), tmp_path / "facts.tsv")
 
 

@@ -429,7 +429,7 @@ def test_options_and_places_that_make_no_sense(tmp_path: Path) -> None:
         OptionError, match="Unknown rule format 'prolog'. Formats are json, parquet, text, tsv, anyburl"
     ):
         read_rules(tmp_path / "a", unknown)
-    with pytest.raises(OptionError, match="Unknown format 'prolog'"):
+    with pytest.raises(OptionError, match="Unknown rule format 'prolog'"):
         write_rules(SOME, tmp_path / "a", unknown)
     with pytest.raises(OptionError, match="unknown suffix '.xlsx'. Pass format="):
         write_rules(SOME, tmp_path / "a.xlsx")
