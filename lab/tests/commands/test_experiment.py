@@ -13,6 +13,7 @@ import pytest
 from stablerule.datasets import load, newsroom
 from stablerule.errors import OptionError
 from stablerule.registry import MODELS
+from stablerule.reports.rendering import make_template_environment
 from stablerule_lab.experiments.cells import FORMAT, Cell, add_cell, cell_name, read_cells
 from stablerule_lab.experiments.methods import ABLATED, METHODS, RECIPES, made_with
 from stablerule_lab.experiments.specs import EXPERIMENTS
@@ -269,6 +270,7 @@ def test_the_full_recipe_has_the_hyper_parameters_of_the_paper_for_each_graph() 
 
 
 def test_without_the_extras_there_are_tables_still(judged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_template_environment.cache_clear()
     monkeypatch.setattr("stablerule.reports.rendering.find_spec", lambda name: None)
     (judged / "built" / "no-shift.html").unlink(missing_ok=True)
     result = run("experiment", "no-shift", "--results", judged, "--graphs", "umls", "--minutes", "0")
