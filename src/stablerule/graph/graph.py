@@ -48,6 +48,7 @@ class Stepped(NamedTuple):
     step_words: NDArray[np.uint64]
     step_ranks: Ids
     step_starts: Offsets
+    step_heads: Ids
     step_tails: Ids
 
 
@@ -265,11 +266,12 @@ def _find_edge_offsets(ids: Ids, size: int) -> Offsets:
 
 
 class Steps(NamedTuple):
-    """Bitmaps and counts (2R, words), the starts of blocks (P + 1,), and the tails (2T,) by relation, then head."""
+    """Bitmaps and counts (2R, words), starts (P + 1,) and heads (P,) of blocks, tails (2T,) by relation, then head."""
 
     step_words: NDArray[np.uint64]
     step_ranks: Ids
     step_starts: Offsets
+    step_heads: Ids
     step_tails: Ids
 
 
@@ -291,5 +293,6 @@ def build_graph_bitmaps(heads: Ids, relations: Ids, tails: Ids, entities: int, n
         step_words=bitmap.reshape(n_relations, words),
         step_ranks=ranks.astype(np.int32).reshape(n_relations, words),
         step_starts=np.append(starts, len(order)).astype(np.int64),
+        step_heads=heads[starts].astype(np.int32),
         step_tails=tails[order],
     )

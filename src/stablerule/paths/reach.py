@@ -54,13 +54,25 @@ def reach_next(
     found: Ids,
     counts: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Take one more step from all of `before`, with their path counts (none given: one path each)."""
+    """Take one more step from all of `before`, with their path counts (none given: one path each).
+
+    Where fewer entities have the relation at all, those are looked through instead.
+    """
     size, seen = 0, 0
     plain = len(counts_before) == 0
-    for i in range(n_before):
-        here = before[i]
+    first, end = g.step_ranks[relation, 0], len(g.step_heads)
+    if relation + 1 < len(g.step_ranks):
+        end = g.step_ranks[relation + 1, 0]
+    from_blocks = not plain and end - first < n_before
+    for i in range(end - first if from_blocks else n_before):
+        here = g.step_heads[first + i] if from_blocks else before[i]
         paths = np.int64(1) if plain else counts_before[here]
-        low, high = find_relation_edges(g, here, relation)
+        if from_blocks:
+            if paths == 0:
+                continue
+            low, high = g.step_starts[first + i], g.step_starts[first + i + 1]
+        else:
+            low, high = find_relation_edges(g, here, relation)
         seen += high - low + 1
         for edge in range(low, high):
             tail = g.step_tails[edge]
