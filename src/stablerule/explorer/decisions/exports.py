@@ -1,4 +1,4 @@
-"""Decisions as files: a table that `learn --feedback` reads, triples, and RDF that says where each fact comes from."""
+"""Decisions as files: a table, triples, and RDF that says where each fact comes from."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def make_desk_api(desk: Desk, door: Door, workers: Workers) -> APIRouter:
 
     @router.get("/decisions/export", tags=["decisions"], response_class=Response)
     async def export(format: DecisionFormat) -> Response:  # noqa: A002
-        """Return all decisions as a file: tsv and parquet for `learn --feedback`, nt, or RDF with provenance."""
+        """Return all decisions as a file: tsv or parquet, accepted facts as nt, or RDF with provenance."""
         content = await run(export_decisions, store, format, desk.explored.dataset.prefixes)
         headers = {"content-disposition": f'attachment; filename="decisions{ENDINGS[format]}"'}
         return Response(content, media_type=MEDIA[format], headers=headers)
