@@ -7,9 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stablerule import Dataset, Graph, Tabular, load
+from stablerule import Dataset, Graph, Rule, RuleSet, Tabular, load
 from stablerule.learning.options import Mining
-from stablerule.learning.plan import EDGES_A_SECOND, _estimate_trait_pairs, expect_clock_seconds, plan_counting
+from stablerule.learning.plan import (
+    EDGES_A_SECOND,
+    FEWEST_IN_TIME,
+    _estimate_trait_pairs,
+    expect_clock_seconds,
+    limit_queries_to_budget,
+    plan_counting,
+)
+from stablerule.reasoning.budget import Budget
+from stablerule.reasoning.rule_searcher import RuleSearcher
+from stablerule.reasoning.scoring.score import Aggregation
+from stablerule.reasoning.scoring.theory import encode_rules
 
 STAGES = ("walking", "measuring", "constants", "choosing", "calibrating")
 
@@ -50,3 +61,30 @@ def test_a_graph_without_anything_to_find_has_a_plan() -> None:
     plan = plan_counting(lonely, Tabular(walks=100))
     assert plan.work["measuring"] == 0
     assert np.isfinite(plan.seconds)
+
+
+def test_a_time_budget_limits_queries_and_says_so(graph: Graph) -> None:
+    search = RuleSearcher(
+        encode_rules(RuleSet([(Rule("in_continent", ("in_country",)), {"confidence": 0.5})]), graph), Aggregation()
+    )
+    assert limit_queries_to_budget(Budget(None), search, 10_000, "queries", 0.1) == 10_000
+    over = Budget(0)
+    assert limit_queries_to_budget(over, search, 10_000, "queries", 0.1) == FEWEST_IN_TIME
+    assert limit_queries_to_budget(over, search, 100, "queries", 0.1) == 100
+    assert (over.cut_short, over.skipped) == (True, [f"{FEWEST_IN_TIME:,} of 10,000 queries"])
+    plenty = Budget(1e9)
+    assert limit_queries_to_budget(plenty, search, 10_000, "queries", 0.1) == 10_000
+    assert not plenty.cut_short
+
+
+def test_a_model_says_what_the_time_budget_allowed(graph: Graph) -> None:
+    dataset = load("geography")
+    model = Tabular(walks=100_000, max_length=2, rules_per_relation=20).fit(dataset.graph, dataset.valid, minutes=0)
+    (note,) = model.learned_.notes
+    assert note.startswith("the time budget allowed 40,000 of 100,000 walks")
+    assert "queries to calibrate on" in note
+    assert model.learned_.cut_short
+    assert model.learned_.choice is not None
+    assert model.learned_.choice.judged <= FEWEST_IN_TIME
+    free = Tabular(walks=20_000, max_length=2, rules_per_relation=20).fit(dataset.graph, dataset.valid)
+    assert free.learned_.notes == ()

@@ -21,12 +21,13 @@ from stablerule.learning.plan import (
     USUAL_LENGTH,
     choose_walk_count,
     limit_measuring_to_budget,
+    limit_queries_to_budget,
     limit_walks_to_budget,
 )
 from stablerule.learning.sizes import choose_size, limit_counts, number_within_groups, plan_sizes
 from stablerule.progress import progress_bar
-from stablerule.reasoning.calibration import calibrate
-from stablerule.reasoning.choosing import choose_aggregation, split_valid_for_choosing
+from stablerule.reasoning.calibration import calibrate, count_calibration_queries
+from stablerule.reasoning.choosing import MOST_QUERIES, choose_aggregation, split_valid_for_choosing
 from stablerule.reasoning.learned import Learned
 from stablerule.reasoning.rule_searcher import RuleSearcher
 from stablerule.reasoning.scoring.score import Aggregation
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from stablerule.reasoning.scoring.score import AggregationName
     from stablerule.samples import RuleSamples
 
+# Of the time that is left, by what ranking a query takes: choosing fires twice, fits and tries; calibrating finds more.
+CHOOSING_SHARE, CALIBRATING_SHARE = 0.12, 0.3
 COUNTED_SMOOTHING = 5.0  # of the counts by which a network's lengths are chosen
 MEASURED = tuple(name for name in NUMBERS if name != "score")
 
@@ -201,6 +204,11 @@ def finish_learning(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) ->
     """
     choosing, calibrating = split_valid_for_choosing(lesson.valid, o.seed)
     fixed, encoded = choose_fixed_aggregation(o), encode_rules(rules, lesson.graph)
+    search, most = RuleSearcher(encoded, fixed), MOST_QUERIES
+    if lesson.budget.limited and choosing is not None:
+        wanted = min(MOST_QUERIES, 2 * len(choosing))
+        what = "validation queries to choose how to answer"
+        most = limit_queries_to_budget(lesson.budget, search, wanted, what, CHOOSING_SHARE)
     with progress_bar("choosing how to answer", None):
         choice = choose_aggregation(
             encoded,
@@ -210,12 +218,22 @@ def finish_learning(lesson: Lesson, o: Weighs, rules: RuleSet, **record: Any) ->
             fixed=fixed,
             seed=o.seed,
             examples=lesson.examples,
+            most=most,
         )
     if choice.aggregation.by != "confidence":
         encoded = encode_rules(rules, lesson.graph, choice.aggregation.by)
     search = RuleSearcher(encoded, choice.aggregation)
+    wanted = count_calibration_queries(lesson.graph)
+    allowed = limit_queries_to_budget(lesson.budget, search, wanted, "queries to calibrate on", CALIBRATING_SHARE)
     with progress_bar("calibrating", None):
-        calibration = calibrate(search, lesson.dataset.known, check=calibrating, examples=lesson.examples, seed=o.seed)
+        calibration = calibrate(
+            search,
+            lesson.dataset.known,
+            check=calibrating,
+            examples=lesson.examples,
+            seed=o.seed,
+            share=allowed / max(wanted, 1),
+        )
     return Learned(rules, choice, calibration, ready=search, **record)
 
 

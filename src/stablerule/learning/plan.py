@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from stablerule.graph.triples import Ids
     from stablerule.learning.options import MinesRules, TrainsNetwork
     from stablerule.reasoning.budget import Budget
+    from stablerule.reasoning.rule_searcher import RuleSearcher
     from stablerule.samples import RuleSamples
 
 PILOT_WALKS = 40_000
@@ -49,6 +50,7 @@ FITTING_SECONDS, QUERY_SECONDS, FEW_QUERIES = 4.0, 8e-5, 1300
 FIRINGS_OF_A_QUERY = 2  # once for the fixed aggregations and the evidence, once for the strongest candidates
 FIRING = 0.4  # share of the edges of all bodies, since bodies with the same start are followed together
 CALIBRATING_SECONDS, FACT_SECONDS = 0.4, 7e-7
+FEW_TIMED, FEWEST_IN_TIME = 200, 500  # queries that are timed under a budget, and asked at least
 FIRED_QUERIES, FIRED_SHARE = 50_000, 1.5  # queries for model selection and calibration, at most and for each fact
 
 
@@ -136,9 +138,26 @@ def limit_walks_to_budget(budget: Budget, walks: int) -> int:
     if not budget.limited:
         return walks
     within = int(budget.left / 10 * WALKS_A_SECOND * count_cores())
-    if within < walks:
-        budget.cut()
-    return max(min(walks, PILOT_WALKS), min(walks, within))
+    taken = max(min(walks, PILOT_WALKS), min(walks, within))
+    if taken < walks:
+        budget.cut(f"{taken:,} of {walks:,} walks")
+    return taken
+
+
+def limit_queries_to_budget(budget: Budget, search: RuleSearcher, wanted: int, what: str, share: float) -> int:
+    """As many of the queries as a share of the time that is left allows, by the time that some of them take."""
+    if not budget.limited or not wanted:
+        return wanted
+    facts, random = search.graph.triples, np.random.default_rng(0)
+    for few in (FEW_TIMED // 10, FEW_TIMED):  # the first ones load or compile kernels
+        some = facts.take(random.integers(len(facts), size=few))
+        began = time.perf_counter()
+        search.rank(some.heads, some.relations, some.tails, search.graph, hidden=True)
+        seconds = (time.perf_counter() - began) / few
+    allowed = max(FEWEST_IN_TIME, int(share * budget.left / seconds))
+    if allowed < wanted:
+        budget.cut(f"{allowed:,} of {wanted:,} {what}")
+    return min(allowed, wanted)
 
 
 def limit_measuring_to_budget(budget: Budget, edges: float | None) -> float | None:

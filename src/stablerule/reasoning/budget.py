@@ -30,7 +30,7 @@ def check_minutes(minutes: float) -> None:
 class Budget:
     """A time budget that starts now; None is no limit.
 
-    It records whether anything was cut short because of it, or because of a part of it.
+    It records whether anything was cut short because of it, or because of a part of it, and what, in `skipped`.
 
     >>> Budget(None).passed, Budget(60).left > 3500, Budget(0).passed
     (False, True, True)
@@ -43,6 +43,7 @@ class Budget:
         self._end = math.inf if minutes is None else time.monotonic() + 60 * minutes
         self._whole = whole or self
         self.cut_short = False
+        self.skipped: list[str] = []
 
     @property
     def left(self) -> float:
@@ -62,9 +63,11 @@ class Budget:
         self.cut()
         return True
 
-    def cut(self) -> None:
-        """Record that work was cut short."""
+    def cut(self, what: str | None = None) -> None:
+        """Record that work was cut short, and in words which."""
         self._whole.cut_short = True
+        if what is not None:
+            self._whole.skipped.append(what)
 
     def take_part(self, share: float) -> Budget:
         """Return a budget for a share of the time left."""

@@ -136,21 +136,22 @@ def calibrate(
     check: Triples | None = None,
     examples: ExampleFacts | None = None,
     seed: int = 0,
+    share: float = 1.0,
 ) -> Calibration | str:
     """Calibrate scores on facts of the graph, each hidden in turn; return the reason if that is not possible.
 
     known: true facts, which are not candidates. check: facts outside the graph that chose nothing. examples: the facts
-    of the graph that may be hidden; None is all.
+    of the graph that may be hidden; None is all. share: of the usual facts and heads, the part to use.
     """
     graph, random = search.graph, np.random.default_rng([seed, search.graph.n_facts])
     known = join_known_graphs([graph, known], graph) or graph
     situations = Situations(known)
     unseen = RuleSearcher(forget_own_facts(search.encoded), search.ways.aggregation)
-    hidden = _hide_calibration_facts(unseen, graph if examples is None else examples.facts, situations, random)
+    hidden = _hide_calibration_facts(unseen, graph if examples is None else examples.facts, situations, random, share)
     if len(hidden.scores) < FEWEST:
         few = len(hidden.scores)
         return f"rules reach only {few} of the facts hidden for calibration; at least {FEWEST} are needed"
-    queries = _sample_calibration_queries(situations, random)
+    queries = _sample_calibration_queries(situations, random, share)
     found = _find_calibration_candidates(search, queries, known, situations)
     curves, reads = _fit_calibration_curves(_list_calibration_sorts(search), hidden, found)
     names = map(graph.vocabulary.relation_name, range(2 * graph.n_relations))
@@ -194,14 +195,14 @@ class _Queries(NamedTuple):
 
 
 def _hide_calibration_facts(
-    search: RuleSearcher, facts: Graph, situations: Situations, random: np.random.Generator
+    search: RuleSearcher, facts: Graph, situations: Situations, random: np.random.Generator, share: float
 ) -> ScoredCandidates:
     """Score some facts of each relation and inverse as if they were missing; keep those that a rule reaches."""
     graph, parts = search.graph, []
     for relation in range(2 * graph.n_relations):
         turned = relation >= graph.n_relations
         heads, tails = facts.facts(relation)
-        n = min(len(heads), _share_out_calibration_queries(len(heads), HIDDEN[turned], facts.n_facts))
+        n = min(len(heads), _share_out_calibration_queries(len(heads), HIDDEN[turned], facts.n_facts, share))
         which = random.choice(len(heads), n, replace=False)
         heads, tails = heads[which], tails[which]
         own = np.full(n, relation, np.int32)
@@ -212,12 +213,23 @@ def _hide_calibration_facts(
     return ScoredCandidates(relations, where, scores, stand_for).take((scores != 0) & (where != NOWHERE))
 
 
-def _share_out_calibration_queries(size: int, total: int, of_all: int) -> int:
+def _share_out_calibration_queries(size: int, total: int, of_all: int, share: float = 1.0) -> int:
     """Return how many facts of a relation of some size to sample, so that all relations together give `total`."""
-    return max(FEWEST_EACH, math.ceil(total * size / max(of_all, 1)))
+    return math.ceil(share * max(FEWEST_EACH, math.ceil(total * size / max(of_all, 1))))
 
 
-def _sample_calibration_queries(situations: Situations, random: np.random.Generator) -> _Queries:
+def count_calibration_queries(graph: Graph) -> int:
+    """Count the facts to hide and the heads to query, at most."""
+    sizes = [len(graph.facts(relation)[0]) for relation in range(graph.n_relations)]
+    each = [
+        min(size, _share_out_calibration_queries(size, total, graph.n_facts))
+        for size in sizes
+        for total in (*HIDDEN, *ASKED)
+    ]
+    return sum(each)
+
+
+def _sample_calibration_queries(situations: Situations, random: np.random.Generator, share: float) -> _Queries:
     """Sample queries of each relation and inverse: from heads with a fact of it, and from similar heads without."""
     graph, parts = situations.graph, []
     for relation in range(2 * graph.n_relations):
@@ -225,7 +237,7 @@ def _sample_calibration_queries(situations: Situations, random: np.random.Genera
         states = situations.states(relation)
         for state in (LACKING, HAVING):
             heads = np.flatnonzero(states == state).astype(np.int32)
-            n = min(len(heads), _share_out_calibration_queries(facts, ASKED[turned] // 2, graph.n_facts))
+            n = min(len(heads), _share_out_calibration_queries(facts, ASKED[turned] // 2, graph.n_facts, share))
             some = random.choice(heads, n, replace=False)
             parts.append(_Queries(some, np.full(n, relation, np.int32), np.full(n, len(heads) / max(n, 1))))
     return _Queries(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -80,6 +80,7 @@ def choose_aggregation(
     fixed: Aggregation,
     seed: int,
     examples: ExampleFacts | None = None,
+    most: int = MOST_QUERIES,
 ) -> Choice:
     """Try all aggregations, or `only` one of them, and choose the one with the best realistic MRR.
 
@@ -90,7 +91,7 @@ def choose_aggregation(
     none of these.
     Without valid facts, training facts serve, each hidden while it is asked for; rather those whose pair has no
     other link, because the facts that one asks for seldom have one. examples: those of them that may; None is all.
-    known: what is true, and no rival.
+    known: what is true, and no rival. most: queries.
     """
     if only is not None and only != "learned":
         return Choice.fixed(fixed, "set by an option")
@@ -100,7 +101,7 @@ def choose_aggregation(
         if hidden or valid is None
         else valid
     )
-    queries, folds = deal_into_folds(facts, graph, seed)
+    queries, folds = deal_into_folds(facts, graph, seed, most)
     n = len(queries.heads)
     if n < FEWEST_TO_CHOOSE:
         return Choice.fixed(fixed, f"{n} queries are too few to choose, at least {FEWEST_TO_CHOOSE} are needed")

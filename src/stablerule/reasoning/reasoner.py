@@ -109,7 +109,10 @@ class Reasoner(HasOptions, ABC):
         self._searchers: dict[int, Searcher] = {} if learned.ready is None else {id(graph): learned.ready}
         examples = lesson.examples.facts.n_facts if lesson.some_serve else None
         cut_short = learned.cut_short or lesson.budget.cut_short
-        self.learned_ = replace(learned, examples=examples, cut_short=cut_short, ready=None)
+        notes = learned.notes
+        if lesson.budget.skipped:
+            notes += (f"the time budget allowed {', '.join(lesson.budget.skipped)}",)
+        self.learned_ = replace(learned, examples=examples, cut_short=cut_short, notes=notes, ready=None)
         return self
 
     def with_learned(self, learned: Learned) -> Self:
