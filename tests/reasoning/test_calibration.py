@@ -255,6 +255,12 @@ def test_without_enough_facts_there_is_none_and_a_reason() -> None:
     assert learner.calibration_for(graph) == learner.learned_.calibration
 
 
+def test_facts_without_competing_candidates_calibrate_nothing() -> None:
+    rows = [row for i in range(60) for row in ((f"a{i}", "r", f"b{i}"), (f"b{i}", "s", f"a{i}"))]
+    learner = Tabular(walks=2_000, constants=False).fit(Dataset.from_names("pairs", train=rows).graph)
+    assert learner.learned_.calibration == "no relation has 30 hidden facts with competing candidates"
+
+
 def reread(kept: dict[str, Any]) -> Calibration:
     return make_record(Calibration, json.loads(json.dumps(kept)), Path("learned.json"))
 

@@ -296,18 +296,17 @@ def test_any_number_of_answers_for_a_head(model: Tabular, dataset: Dataset, monk
     assert list(complete(model.rule_searcher(), **asked, per_query=10**12)) == every
 
 
-def test_what_is_unlikely_is_left_out_if_nothing_is_asked_for(model: Tabular) -> None:
-    search = model.rule_searcher()
-    assert search.largest_score(range(search.graph.n_relations)) == 1
-    every, usual = list(complete(search, top="all")), list(complete(search))
-    assert any(fact.score < 0.01 for fact in every)
-    assert usual
-    assert {str(fact) for fact in usual} == {str(fact) for fact in every if fact.score >= 0.01}
-    curve = Curve((0.0, 1.0), (0.0, 0.05), (10**6, 10**6))
-    reads = dict.fromkeys(search.graph.vocabulary.all_relations, (0, 0, 0, 0))
-    likely = complete(search, calibration=Calibration((curve,), reads, facts=search.graph.n_facts))
-    assert {fact.probability is not None and fact.probability >= 0.01 for fact in likely} == {True}
-    assert len(list(complete(search, top=len(every)))) == len(every)
+def test_what_is_unlikely_is_left_out_if_nothing_is_asked_for(model: Tabular, monkeypatch: pytest.MonkeyPatch) -> None:
+    search, asked = model.rule_searcher(), ["sibling_of"]
+    every = list(complete(search, relations=asked, top="all"))
+    monkeypatch.setattr("stablerule.reasoning.wanted.USUAL_TOP", len(every))
+    least = sorted({fact.score for fact in every})[1]
+    monkeypatch.setattr(completing, "UNLIKELY", least)
+    usual = list(complete(search, relations=asked))
+    assert {key(fact) for fact in usual} == {key(fact) for fact in every if fact.score >= least}
+    likely = list(complete(search, relations=asked, calibration=half_of_the_score(search.graph)))
+    assert {key(fact) for fact in likely} == {key(fact) for fact in every if fact.score / 2 >= least}
+    assert 0 < len(likely) < len(usual) < len(list(complete(search, relations=asked, top=len(every))))
 
 
 def test_nobody_is_its_own_cousin() -> None:

@@ -154,6 +154,8 @@ def calibrate(
     queries = _sample_calibration_queries(situations, random, share)
     found = _find_calibration_candidates(search, queries, known, situations)
     curves, reads = _fit_calibration_curves(_list_calibration_sorts(search), hidden, found)
+    if not curves:
+        return f"no relation has {FEWEST} hidden facts with competing candidates"
     names = map(graph.vocabulary.relation_name, range(2 * graph.n_relations))
     calibration = Calibration(
         curves,
