@@ -354,7 +354,7 @@ def test_wrong_facts_are_wrong_but_plausible(facts: list[Fact], share: float, se
         (households, {"marrying": 2}, "Argument 'marrying' must be a number from 0 to 1, got 2."),
         (households, {"valid": -1}, "Argument 'valid' must be a number from 0 to 1, got -1."),
         (households, {"test_mix": 7}, "Argument 'test_mix' must be a number from 0 to 1, got 7."),
-        (households, {"test_mix": 1.0, "test": 1.0}, "must not ask for more kinship than the test families have"),
+        (households, {"test_mix": 1.0, "test": 1.0}, "must not need more kinship than the test families have"),
         (households, {"children": 50, "generations": 9}, "must give at most about 200,000 people, got 30 families"),
         (households, {"generations": 10**9}, "must give at most about 200,000 people"),
         (households, {"group_by": None}, "Argument 'group_by' must be one of 'pathway', 'density', got None."),

@@ -48,7 +48,7 @@ def test_examples_that_can_not_serve() -> None:
     with pytest.raises(InputError, match=r"'examples' is empty: .* Leave it out to learn from all facts"):
         ExampleFacts.of(graph, Triples.empty())
     rows = [*graph.triples.rows.tolist(), [2, 0, 0], [0, 1, 0], [2, 0, 0]]
-    problem = r"must hold facts of graph 'facts', but 2 of 5 are not in it, the first of them \('c', 'r', 'a'\). Take"
+    problem = r"must be facts of graph 'facts', but 2 of 5 are not in it, such as \('c', 'r', 'a'\). Take"
     with pytest.raises(InputError, match=problem):
         ExampleFacts.of(graph, Triples(np.array(rows)))
     for row, problem in (([0, 0, 9], r"A tail id must be in 0\.\.2"), ([1, 2, 0], r"A relation id must be in 0\.\.1")):

@@ -1,4 +1,4 @@
-"""Known graphs: a catalog, the embedded one, and made-up worlds that come with their true rules."""
+"""Known graphs: a catalog, the embedded graph, and made-up worlds with their true rules."""
 
 TYPE_CHECKING = False  # type checkers take it as true
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Known graphs: where they come from, what they hold, and how to tell that they arrived whole."""
+"""The catalog of known graphs: their sources, sizes and checksums."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNSTATED = "no licence stated by its authors; for research"
 
 @dataclass(frozen=True)
 class Counts:
-    """What a dataset must hold."""
+    """The sizes that a dataset must have."""
 
     entities: int
     relations: int
@@ -30,8 +30,8 @@ class Counts:
 class Entry:
     """One row of the catalog.
 
-    address: a public folder with the files, None where there is none; files: split -> the files that make it up;
-    sha256: of the facts (`Dataset.sha256`), None where it is not known.
+    address: the address of a public folder with the files, None if there is none. files: the files of each split.
+    sha256: of the facts (`Dataset.sha256`), None if unknown.
     """
 
     name: str
@@ -46,14 +46,14 @@ class Entry:
     )
 
 
-# Neural-LP keeps the facts to reason on apart from the facts to learn from; the field joins them.
+# Neural-LP separates facts to reason on from facts to learn from; other work joins them.
 FACTS_AND_TRAIN = {"train": ("facts.txt", "train.txt"), "valid": ("valid.txt",), "test": ("test.txt",)}
 
 
 def _make_grail_entry(name: str, counts: Counts, sha256: str) -> Entry:
     family, version = name.split("_", 1)
     inductive = name.endswith("_ind")
-    about = f"GraIL, to {'test' if inductive else 'learn'} on"
+    about = f"GraIL, {'test' if inductive else 'training'} graph"
     folder = f"{'WN18RR' if family == 'wn18rr' else family}_{version}"
     licence = WORDNET if family == "wn18rr" else FREEBASE
     return Entry(name, about, counts, licence, f"{GRAIL}/{folder}", sha256)

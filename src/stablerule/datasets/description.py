@@ -1,4 +1,4 @@
-"""What is in a dataset, in the numbers that decide what can be learned from it."""
+"""Describe a dataset: sizes, degrees, relations, and what rules can answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Degrees:
-    """Facts at an entity of the training graph, in either direction."""
+    """The number of facts of an entity in the training graph, in either direction."""
 
     median: float
     mean: float
@@ -28,7 +28,7 @@ class Degrees:
 
 @dataclass(frozen=True)
 class Reach:
-    """Share of the pairs of a split that are linked within so many steps in the training graph."""
+    """The share of pairs of a split that are linked within 1, 2 and 3 steps in the training graph."""
 
     split: str
     pairs: int
@@ -37,10 +37,10 @@ class Reach:
 
 @dataclass(frozen=True)
 class RelationKinds:
-    """The names of the relations that behave in some way in the training graph; `~r` is the inverse of r.
+    """The names of relations by their behaviour in the training graph; `~r` is the inverse of r.
 
-    one_valued: a head has one tail, and for `~r` a tail has one head. one_to_one: both. symmetric: most facts stand in
-    the graph the other way round as well.
+    one_valued: a head has one tail; for `~r` a tail has one head. one_to_one: both. symmetric: the reverse of most
+    facts is also a fact.
     """
 
     one_valued: list[str]
@@ -50,7 +50,7 @@ class RelationKinds:
 
 @dataclass(frozen=True)
 class Description:
-    """See `describe`."""
+    """The result of `describe`."""
 
     name: str
     entities: int
@@ -64,15 +64,15 @@ class Description:
     sha256: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain values."""
         return asdict(self)
 
 
 def describe(dataset: Dataset, *, relations: int = 10) -> Description:
-    """Count, measure degrees and reach, and tell the memory that the training graph takes.
+    """Return the sizes of a dataset, the degrees and memory of its training graph, and the reach of its test pairs.
 
-    The reach of the test pairs (of valid, where there is no test) is the ceiling for rules: a pair that is not linked
-    within three steps can't be found by a rule of length three.
+    The reach of the test pairs (or the validation pairs) is an upper bound for rules: a rule of length three can't
+    answer a pair that is not linked within three steps.
     """
     graph, vocabulary = dataset.graph, dataset.vocabulary
     degrees = graph.degrees

@@ -1,4 +1,4 @@
-"""A dataset by name: from a folder of yours, from the cache, or from the network, whole or not at all."""
+"""Load a dataset by name: from a folder of yours, the cache or the network."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ VARIABLE = "STABLERULE_DATA"
 
 
 def open_dataset(data: str | Path, **options: Any) -> Dataset:
-    """Open a dataset of the catalog by its name, or a file or folder by its path.
+    """Open a known dataset by its name, or a file or folder by its path.
 
-    A plain word is looked up in the catalog first: write `./family` for a folder of that name. The options are those of
-    `read_dataset`, and for paths only.
+    A plain word is looked up in the catalog first; write `./family` for a folder of that name. The options are those of
+    `read_dataset`, for paths only.
     """
     text = str(data)
     if text.lower() in CATALOG and not isinstance(data, Path):
         if options:
             raise InputError(
-                f"{text!r} is a dataset of the catalog and is read as it is, without {', '.join(options)}. "
-                f"For a file of that name write ./{text}"
+                f"{text!r} is a known dataset, which takes no options, got {', '.join(options)}. "
+                f"For a file of that name, pass ./{text}"
             )
         return replace(load(text), source=text.lower())
     if isinstance(data, Path) or os.sep in text or Path(text).suffix or find_path_kind(Path(text)):
@@ -56,10 +56,10 @@ def open_dataset(data: str | Path, **options: Any) -> Dataset:
 
 
 def load(name: str) -> Dataset:
-    """Load a dataset of the catalog, and check that it holds what it should.
+    """Load a known dataset, and check its sizes and facts.
 
-    Looks into the folder that the variable STABLERULE_DATA names (for NAME.tar.xz or a folder NAME), then into the
-    user's cache, then downloads it there.
+    It is taken from the folder in the environment variable STABLERULE_DATA (NAME.tar.xz or a folder NAME), from the
+    user's cache, or downloaded to the cache.
 
     >>> load("geography").vocabulary.entity_name(0) != ""
     True
@@ -72,18 +72,18 @@ def load(name: str) -> Dataset:
 
 
 def find_catalog_entry(name: str) -> Entry:
-    """Return the row of a dataset; an unknown name is an error that says the closest ones."""
+    """Return the catalog entry of a dataset; the error for an unknown name lists the closest ones."""
     entry = CATALOG.get(name.lower())
     if entry is None:
         raise UnknownDataset(
             f"{name!r} is neither a path nor a known dataset.{spell_closest(name.lower(), CATALOG)} "
-            "`stablerule data list` shows them all."
+            "`stablerule data list` shows all of them."
         )
     return entry
 
 
 def is_dataset_at_hand(name: str) -> bool:
-    """Tell whether a dataset of the catalog is in the package, in your folder or in the cache: `load` fetches others.
+    """Return whether a known dataset is in the package, in your folder or in the cache, so that it needs no download.
 
     >>> is_dataset_at_hand("geography")
     True
@@ -96,7 +96,7 @@ def is_dataset_at_hand(name: str) -> bool:
 
 
 def find_dataset_cache() -> Path:
-    """Return the folder in which downloaded datasets are kept."""
+    """Return the folder of downloaded datasets."""
     return user_cache_path("stablerule") / "datasets"
 
 
@@ -110,7 +110,7 @@ def _load_dataset_from_your_folder(entry: Entry) -> Dataset | None:
     if not place:
         return None
     if find_path_kind(Path(place)) != "folder":
-        raise ReadError(f"the variable {VARIABLE} must name a folder, and this is none.", path=place)
+        raise ReadError(f"the variable {VARIABLE} must name a folder, and this is not one.", path=place)
     archive, folder = Path(place) / f"{entry.name}.tar.xz", Path(place) / entry.name
     if find_path_kind(archive) == "file":
         return _check_against_catalog(_read_dataset_archive(archive, entry.name), entry, str(archive))
@@ -129,7 +129,7 @@ def _load_dataset_from_cache(entry: Entry) -> Dataset | None:
 def _download_dataset(entry: Entry) -> Dataset:
     where = (
         f"Put {entry.name}.tar.xz, or a folder {entry.name} with train.txt, valid.txt and test.txt, into a folder and "
-        f"name that folder in the variable {VARIABLE}; or put the folder {entry.name} into {find_dataset_cache()}."
+        f"set the variable {VARIABLE} to it; or put the folder {entry.name} into {find_dataset_cache()}."
     )
     if entry.address is None:
         raise FetchError(f"{entry.name} has no public address. {where}")
@@ -144,7 +144,7 @@ def _download_dataset(entry: Entry) -> Dataset:
             return _check_against_catalog(dataset, entry, entry.address)
     except OSError as error:
         raise FetchError(
-            f"{entry.name} can't be kept in {target.parent} ({error.strerror or error}). {where}"
+            f"{entry.name} can't be saved in {target.parent} ({error.strerror or error}). {where}"
         ) from error
     except (FetchError, InputError, WriteError) as error:
         raise FetchError(f"{error} {where}") from error
@@ -154,10 +154,12 @@ def _read_fetched_dataset(folder: Path, entry: Entry) -> Dataset:
     try:
         return read_dataset(folder, name=entry.name, comment=None)
     except ReadError as error:
-        # Not the path of the temporary folder, which is gone when somebody reads this.
+        # Without the path of the temporary folder, which no longer exists when the message is read.
         line = f", line {error.line:,}" if error.line is not None else ""
         file = Path(error.path).name if error.path else ""
-        raise FetchError(f"{entry.address}: what came is not {entry.name} ({file}{line}: {error.problem})") from error
+        raise FetchError(
+            f"{entry.address}: the download is not {entry.name} ({file}{line}: {error.problem})"
+        ) from error
 
 
 def _read_dataset_archive(path: Path, name: str) -> Dataset:
@@ -174,35 +176,34 @@ def _read_dataset_archive(path: Path, name: str) -> Dataset:
             return read_streams(streams, name=name)
     except KeyError as error:
         raise ReadError(
-            f"expected {name}/train.txt, valid.txt and test.txt in it; there is no {error.args[0]}.", path=path
+            f"expected {name}/train.txt, valid.txt and test.txt; {error.args[0]} is missing.", path=path
         ) from error
     except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
-        raise ReadError(f"a damaged archive ({error}). Copy or download it again.", path=path) from error
+        raise ReadError(f"damaged archive ({error}). Copy or download it again.", path=path) from error
 
 
 def _check_against_catalog(dataset: Dataset, entry: Entry, where: str) -> Dataset:
-    """Hold a dataset against its row of the catalog."""
+    """Compare a dataset with its catalog entry."""
     found = Counts(
         len(dataset.vocabulary.entities),
         len(dataset.vocabulary.relations),
         *(len(triples) for triples in dataset.splits.values()),
     )
     if found != entry.counts:
-        raise InputError(
-            f"{where}: this is not {entry.name} as the catalog knows it: expected {entry.counts}, found {found}."
-        )
+        raise InputError(f"{where}: this is not the known {entry.name}: expected {entry.counts}, found {found}.")
     if entry.sha256 and dataset.sha256 != entry.sha256:
         raise InputError(
             f"{where}: the facts differ from those of {entry.name} (sha256 {dataset.sha256[:12]}..., "
-            f"expected {entry.sha256[:12]}...). Remove it and get it again, or read it by its path as data of your own."
+            f"expected {entry.sha256[:12]}...). Remove it and load it again, or pass its path to read it as your own "
+            "data."
         )
     return dataset
 
 
 def download_file(address: str, path: Path, *, pause: float = 1.0) -> None:
-    """Download a file and append it to `path`; a transfer that breaks is tried again from the beginning.
+    """Download a file and append it to `path`; an interrupted transfer is tried again from the start.
 
-    pause: seconds before the second try, twice as many before the third.
+    pause: seconds before the second try; twice as many before the third.
     """
     start = path.stat().st_size if path.exists() else 0
     for attempt in range(1, TRIES + 1):
@@ -211,7 +212,7 @@ def download_file(address: str, path: Path, *, pause: float = 1.0) -> None:
             try:
                 _download_once(address, out)
             except urllib.error.HTTPError as error:
-                # Only what may pass by itself is tried again: a busy server, or one that we asked too often.
+                # Only temporary problems are tried again: a busy server, or too many requests.
                 if (error.code < 500 and error.code != http.HTTPStatus.TOO_MANY_REQUESTS) or attempt == TRIES:
                     raise FetchError(f"{address}: the server answered {error.code} {error.reason}.") from error
             except (OSError, http.client.HTTPException) as error:
@@ -235,21 +236,21 @@ def _download_once(address: str, out: IO[bytes]) -> None:
                 _write_download_chunk(chunk, out, address)
                 done += len(chunk)
                 advance(len(chunk))
-        # A connection that is cut looks like the end of the file, unless one counts.
+        # An interrupted connection looks like the end of the file, so the bytes are counted.
         if total is not None and done != total:
             raise http.client.IncompleteRead(b"", total - done)
 
 
 def _write_download_chunk(chunk: bytes, out: IO[bytes], address: str) -> None:
-    """Write at once, so that a full disk shows here and not as a broken connection."""
+    """Write and flush a chunk, so that a full disk is not reported as an interrupted connection."""
     try:
         out.write(chunk)
         out.flush()
     except OSError as error:
-        raise FetchError(f"{address}: can't be kept: {error.strerror or error}.") from error
+        raise FetchError(f"{address}: can't be saved: {error.strerror or error}.") from error
 
 
 def _describe_broken_connection(error: Exception) -> str:
     if isinstance(error, http.client.IncompleteRead):
-        return f"the transfer broke off, {error.expected:,} bytes are missing"
+        return f"the transfer was interrupted, {error.expected:,} bytes are missing"
     return f"no connection ({getattr(error, 'reason', None) or error})"

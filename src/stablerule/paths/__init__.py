@@ -1,4 +1,4 @@
-"""The graph walked along relations, by compiled kernels."""
+"""Compiled kernels that follow paths in the graph."""
 
 from stablerule.paths.distances import count_pairs_within, measure_pair_distances
 

@@ -1,4 +1,4 @@
-"""One way to compile a kernel, so that all are typed, cached on disk and free of the interpreter's lock."""
+"""Compile kernels, all typed, cached on disk and free of the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from stablerule.progress import COMPILING_NOW
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Where a kernel takes an id or nothing. A literal -1 would be a type of its own, for which all is compiled once more.
+# Passed to kernels in place of an id. A literal -1 would be a type of its own and compile the kernel once more.
 NOTHING = cast("int", np.int64(-1))
-ZERO = NOTHING + 1  # where a kernel takes a number that others compute
+ZERO = NOTHING + 1  # in place of a computed number
 
 
 class _Compiling(event.Listener):
-    """Notices what is compiled, which takes seconds, and not what comes from the cache."""
+    """Notices kernels that are compiled, which takes seconds, but not those loaded from the cache."""
 
     def on_start(self, event: object) -> None:
         COMPILING_NOW.begin()
@@ -35,20 +35,20 @@ R = TypeVar("R")
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile at the first call for the types it gets; later processes take it from the cache."""
+    """Compile a function at its first call; later processes load it from the cache."""
     return _compile_kernel(function)
 
 
 def compiled_part(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile what only kernels call: without a door for Python that takes a fifth less time."""
+    """Compile a function that only kernels call; without a wrapper for Python this takes a fifth less time."""
     return _compile_kernel(function, no_cpython_wrapper=True)
 
 
 def compiled_leaf(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile what returns numbers, makes no array and keeps none: nothing in it counts references.
+    """Compile a function that returns numbers and makes no arrays, without reference counting.
 
-    A kernel counts the references to all arrays of a tuple whenever it looks into the tuple. That is most of its code
-    before it is optimized, and none of it after, so leaves compile in half the time.
+    A kernel counts references to all arrays of a tuple whenever it accesses the tuple. Before optimization this is most
+    of its code, and afterwards none of it, so leaves compile in half the time.
     """
     return _compile_kernel(function, _nrt=False)
 
@@ -59,6 +59,6 @@ def compiled_leaf_part(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compile_kernel(function: Callable[P, R], **options: bool) -> Callable[P, R]:
-    # What a leaf calls would be compiled as a leaf, if it did not say that it is none.
+    # `_nrt` is set for all, because otherwise functions that a leaf calls would be compiled as leaves.
     whole = {"cache": True, "nogil": True, "_nrt": True, **options}
     return cast("Callable[P, R]", numba.njit(**whole)(function))  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""How far apart two entities are, up to three steps: what no rule of that length can pass."""
+"""Measure distances between entities, up to three steps: an upper bound for what rules of that length can answer."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ FAR = np.int8(FARTHEST + 1)
 def measure_pair_distances(
     graph: Graph, heads: Ids, tails: Ids, *, progress: Callable[[int], None] | None = None
 ) -> NDArray[np.int8]:
-    """Steps on the shortest way from each head to its tail, in any direction of the edges; 4 where more than 3.
+    """Return the length of the shortest path from each head to its tail, over edges in any direction; 4 for more than
+    3.
 
-    The entities of a shortest way are distinct, so this is also the length of the shortest rule body that can link the
-    pair. A pair of an entity with itself has no such way: it counts as far.
+    The entities of a shortest path are distinct, so this is also the length of the shortest rule body that can link the
+    pair. A pair of an entity with itself has no such path, and gets 4.
 
     >>> from stablerule.graph import Dataset
     >>> chain = [("a", "r", "b"), ("c", "r", "b"), ("c", "r", "d"), ("e", "r", "d")]
@@ -43,7 +44,7 @@ def measure_pair_distances(
             f"Arguments 'heads' and 'tails' must have the same length, got {len(heads)} and {len(tails)}."
         )
     result = np.full(len(heads), FAR, np.int8)
-    # Pairs with the same tail together: the ball around the tail is then drawn once.
+    # Process pairs with the same tail together, so that the neighbours of the tail are marked once.
     order = np.argsort(tails, kind="stable")
     parts = np.array_split(order, max(1, min(len(order) // 64, 8 * count_cores())))
 
@@ -66,9 +67,9 @@ def count_pairs_within(
 
 @compiled
 def _measure_distances(g: Adjacency, heads: Ids, tails: Ids) -> NDArray[np.int8]:
-    """(n,): the graph's edges run both ways, so the ball around a tail is reached from the head as well."""
+    """Return the distances (n,); edges are stored in both directions, so neighbours of the tail are marked first."""
     offsets, neighbours = g.offsets, g.link_tails
-    near = np.full(len(offsets) - 1, np.int32(-1))  # the tail whose neighbour an entity is
+    near = np.full(len(offsets) - 1, np.int32(-1))  # the tail that an entity is a neighbour of
     result = np.full(len(heads), np.int8(4))
     marked = -1
     for i in range(len(heads)):

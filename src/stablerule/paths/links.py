@@ -1,9 +1,10 @@
-"""Which bodies link a pair of entities, and by how many paths; and which lead anywhere at all from an entity.
+"""Count which bodies link a pair of entities, and by how many paths; find the bodies that apply to an entity.
 
-The reach kernels ask where a body leads, these by which bodies one gets from here to there. Paths of length 3 are met
-in the middle: what stands one step before the end is marked, and two steps are taken from the other side, from
-whichever end takes fewer. The entities of a path are distinct. The bodies that lead anywhere are what a query shows of
-itself before its answer is known.
+The kernels in `reach` follow a given body; these find the bodies between two given entities. Paths of length 3 meet in
+the
+middle: entities one step before the end are marked, and two steps are followed from the other end, whichever is faster.
+The entities of a path are distinct. The bodies that apply to the entity of a query are a feature of the query that
+needs no answer.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from stablerule.graph.triples import Ids, Offsets
 
 LONGEST_LINK = 3
-PAIRS_AT_ONCE, QUERIES_AT_ONCE = 256, 1024  # that a thread takes
-NO_HEAD = np.uint64(0)  # the table counts pairs of body and head relation, and here there is none
+PAIRS_AT_ONCE, QUERIES_AT_ONCE = 256, 1024  # for each thread
+NO_HEAD = np.uint64(0)  # the table counts pairs of a body and a head relation, and here there is no head relation
 
 
 class Links(NamedTuple):
-    """Paths between pairs: pair rows[i] is linked by the body with keys[i] (see `pack_body_key`) in paths[i] ways."""
+    """Paths between pairs: the body with key keys[i] (see `pack_body_key`) links pair rows[i] by paths[i] paths."""
 
     rows: NDArray[np.int64]
     keys: NDArray[np.uint64]
@@ -52,7 +53,7 @@ def count_links(
 ) -> Links:
     """Count the paths from each head to its tail, by body, sorted by row and key.
 
-    relations: (n,), the relation that is asked about, which may be an inverse: the fact itself is no path.
+    relations: (n,), the relation of each pair, possibly an inverse; the fact itself does not count as a path.
 
     >>> from stablerule.graph import Dataset
     >>> facts = [("ann", "parent_of", "bob"), ("bob", "parent_of", "cid"), ("ann", "grandparent_of", "cid")]
@@ -65,7 +66,7 @@ def count_links(
         raise OptionError(f"Argument 'max_length' of path counts must be in 1..{LONGEST_LINK}, got {max_length}.")
     if (2 * graph.n_relations + 1) ** max_length >= 2**64:
         raise OptionError(f"{graph.n_relations:,} relations are too many for paths of length {max_length}.")
-    # Edges that two steps from an entity look at.
+    # The number of edges followed by two steps from each entity.
     degrees, starts = graph.degrees, np.repeat(np.arange(graph.n_entities), graph.degrees)
     two_steps = np.bincount(starts, degrees[graph.edge_tails], graph.n_entities).astype(np.float64)
     stop = Event()
@@ -123,20 +124,20 @@ def _count_links(
                 rows[size], keys[size], counts[size] = row, table[slot, 0], table[slot, 1] & COUNT_MASK
                 size += 1
                 table[slot, 1] = 0
-        if len(table) > 64 * (used + 64):  # a hub went before: do not search its room for every pair
+        if len(table) > 64 * (used + 64):  # large after a hub; a small table is faster to scan
             table = make_small_path_table()
     return rows[:size], keys[:size], counts[:size]
 
 
 @compiled
 def make_small_path_table() -> Table:
-    """Begin small: most pairs have few links."""
+    """Return a small table, since most pairs have few links."""
     return np.zeros((256, 2), np.uint64)
 
 
 @compiled
 def lengthen_path_array(array):  # type: ignore[no-untyped-def]  # one for each kind of number
-    """Give an array twice the room."""
+    """Return a copy of an array with twice the length."""
     larger = np.empty(2 * len(array), array.dtype)
     larger[: len(array)] = array
     return larger
@@ -204,13 +205,13 @@ def _count_paths(
 
 @compiled
 def turn_relation(relation: int, relations: int) -> int:
-    """`~r`."""
+    """Return the inverse of a relation."""
     return (relation + relations) % (2 * relations)
 
 
 @compiled
 def write_two_step_key(a: int, c: int, turned: bool, relations: int) -> np.uint64:
-    """Write near -a-> x <-c- far as a key, from the head to the tail."""
+    """Return the key of near -a-> x <-c- far, from the head to the tail."""
     base = np.uint64(2 * relations + 1)
     if turned:
         return np.uint64(c + 1) * base + np.uint64(turn_relation(a, relations) + 1)
@@ -219,7 +220,7 @@ def write_two_step_key(a: int, c: int, turned: bool, relations: int) -> np.uint6
 
 @compiled
 def write_three_step_key(a: int, b: int, c: int, turned: bool, relations: int) -> np.uint64:
-    """Write near -a-> x -b-> y <-c- far as a key, from the head to the tail."""
+    """Return the key of near -a-> x -b-> y <-c- far, from the head to the tail."""
     base = np.uint64(2 * relations + 1)
     if turned:
         a, b, c = c, turn_relation(b, relations), a
@@ -229,9 +230,9 @@ def write_three_step_key(a: int, b: int, c: int, turned: bool, relations: int) -
 def find_leading_bodies(
     graph: Graph, heads: Ids, relations: Ids, bodies: Ids, starts: Offsets, *, threads: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each query (n,) try the bodies of its relation; return the pairs of query and body that lead somewhere.
+    """Return the pairs of a query (n,) and a body of its relation that reaches any entity.
 
-    bodies: (B, L), filled with -1, sorted within a relation; those of relation r stand at starts[r]:starts[r + 1].
+    bodies: (B, L), padded with -1, sorted within a relation; those of relation r are at starts[r]:starts[r + 1].
     """
     lengths = (bodies >= 0).sum(1)
 

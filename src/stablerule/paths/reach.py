@@ -1,10 +1,10 @@
-"""Where a body leads from an entity, by paths whose entities are distinct (object identity).
+"""Find the entities that a body reaches from an entity, by paths that visit no entity twice.
 
-Up to length 3 paths are counted level by level, without walking each one. Leaving out the start and self-loops at
-every step leaves one kind of path with a repeated entity, x -> a -> b -> a, and those are counted apart and taken off.
+Up to length 3, paths are counted level by level, without following each one. Skipping the start and self-loops at every
+step leaves one kind of path with a repeated entity, x -> a -> b -> a; these are counted separately and subtracted.
 Longer bodies are enumerated, up to a cap.
 
-Every function works on a scratch: `counts` (E,) is zero before and after, `found` (E,) lists where it is not.
+Every function uses scratch arrays: `counts` (E,) is zero before and after, `found` (E,) lists where it is not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @compiled_leaf
 def find_relation_edges(g: Stepped, entity: int, relation: int) -> tuple[int, int]:
-    """Find the edges of one relation at an entity: their tails stand at low..high of g.step_tails."""
+    """Return low and high: the tails of one relation of an entity are g.step_tails[low:high]."""
     word = g.step_words[relation, entity >> 6]
     bit = np.uint64(1) << np.uint64(entity & 63)
     if word & bit == np.uint64(0):
@@ -35,7 +35,7 @@ def find_relation_edges(g: Stepped, entity: int, relation: int) -> tuple[int, in
 
 @compiled_leaf
 def count_bits(word: int) -> int:
-    """Count the ones of a 64-bit word, neighbours first, then pairs, then fours, then all bytes at once."""
+    """Count the ones of a 64-bit word: in pairs of bits, then fours, then bytes, then all bytes at once."""
     w = np.uint64(word)
     w -= (w >> np.uint64(1)) & np.uint64(0x5555555555555555)
     w = (w & np.uint64(0x3333333333333333)) + ((w >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -54,9 +54,9 @@ def reach_next(
     found: Ids,
     counts: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Take one more step from all of `before`, with their path counts (none given: one path each).
+    """Follow a relation from all entities in `before`, with their path counts (none given: one path each).
 
-    Where fewer entities have the relation at all, those are looked through instead.
+    If fewer entities have the relation at all, it follows it from those instead.
     """
     size, seen = 0, 0
     plain = len(counts_before) == 0
@@ -95,14 +95,14 @@ def take_off_returns(
     n_firsts: int,
     counts: NDArray[np.int64],
 ) -> int:
-    """Take the paths start -> a -> b -> a off the count of a, for each a; returns the edges looked at."""
+    """Subtract the paths start -> a -> b -> a from the count of each a; return the number of edges followed."""
     seen = 0
     back = (third + relations) % (2 * relations)
     for i in range(n_firsts):
         first = firsts[i]
         if counts[first] == 0:
             continue
-        # b must be reached from a by `second`, and a from b by `third`: both lists are sorted.
+        # b must be reached from a by `second`, and a from b by `third`; both lists are sorted.
         one, one_end = find_relation_edges(g, first, second)
         two, two_end = find_relation_edges(g, first, back)
         seen += one_end - one + two_end - two
@@ -132,11 +132,11 @@ def reach_by_enumeration(
     found: Ids,
     counts: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Walk every path of a body with distinct entities, up to `cap` edges; more than that ends the count early.
+    """Enumerate the paths of a body with distinct entities; stop after `cap` edges.
 
-    No path begins with the fact (start, own_relation, own_tail).
+    Paths that start with the fact (start, own_relation, own_tail) are skipped.
     """
-    at = np.empty(length + 1, np.int64)  # the next edge to take from each entity of the path
+    at = np.empty(length + 1, np.int64)  # the next edge of each entity of the path
     end = np.empty(length + 1, np.int64)
     path = np.empty(length + 1, np.int32)
     path[0] = start

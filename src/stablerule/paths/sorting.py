@@ -1,4 +1,4 @@
-"""Sorting and searching inside compiled code, where what numba brings along takes seconds to compile."""
+"""Sort and search inside compiled code, because the versions of numba take seconds to compile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIRST_GAP = 40  # then 13, 4, 1
 
 @compiled_leaf
 def find_first_at_least(values: Ids, low: int, high: int, wanted: int) -> int:
-    """Find the first of the sorted values[low:high] that is not below `wanted`, or `high`."""
+    """Return the position of the first of the sorted values[low:high] that is at least `wanted`, or `high`."""
     while low < high:
         middle = (low + high) >> 1
         if values[middle] < wanted:
@@ -29,7 +29,7 @@ def find_first_at_least(values: Ids, low: int, high: int, wanted: int) -> int:
 
 @compiled_leaf
 def sort_with_items(keys: NDArray[Any], items: Ids, low: int, high: int) -> None:
-    """Sort keys[low:high], the least first, and items[low:high] with them, in place (heap sort)."""
+    """Sort keys[low:high] in ascending order, and items[low:high] with them, in place (heap sort)."""
     n = high - low
     for start in range(n // 2 - 1, -1, -1):
         _sink_item(keys, items, low, start, n)
@@ -85,7 +85,7 @@ def _swap_items(keys: NDArray[Any], items: Ids, i: int, j: int) -> None:
 
 @compiled_leaf_part
 def _sink_item(keys: NDArray[Any], items: Ids, low: int, at: int, n: int) -> None:
-    """Let the key at a place of a heap sink until none below it is larger."""
+    """Move the key at a position of a heap down until no key below it is larger."""
     while 2 * at + 1 < n:
         child = 2 * at + 1
         if child + 1 < n and keys[low + child] < keys[low + child + 1]:

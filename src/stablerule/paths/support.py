@@ -1,6 +1,6 @@
-"""How often bodies link pairs of entities, and which relations hold for those pairs.
+"""Count the pairs that bodies link, and the relations that link the same pairs.
 
-What it costs to count the pairs of a body is estimated from degrees, before anything is counted.
+The cost of counting the pairs of a body is estimated from degrees before.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from stablerule.graph.triples import Ids, Offsets
     from stablerule.paths.withheld import ExampleFacts
 
-# Base rates serve for an order, so that some pairs of some heads are enough for them.
+# Base rates are only used for sorting, so a sample of pairs and heads is enough.
 PAIRS_A_HEAD, PAIRS_A_BODY = 16, 500
 
 
 class SupportSums(NamedTuple):
-    """Sums over the heads that were tried.
+    """Sums over the heads tried.
 
-    For each body: pairs it links, and the squares of that number by head; heads with too many paths to follow all of
-    them. For each conclusion of a body: pairs that it holds for; pairs whose head has any fact of the relation, and
-    pairs whose tail has any fact of its inverse; and what to take off from the body's sums of pairs, because the pairs
-    of a conclusion are those of its body without the ones for which it is withheld. For base rates: `looked` pairs were
-    looked at, which represent `weighed` ones, and `common` is the sum of their base rates.
+    For each body: the number of pairs that it links, the sum of its squares by head, and the number of heads with too
+    many paths to follow. For each conclusion of a body: the pairs that it links as well; the pairs whose head has a
+    fact of the relation, and those whose tail has a fact of its inverse; and the corrections of the body's sums for
+    pairs whose conclusion is withheld. For base rates: `looked` pairs are a sample of `weighed` pairs, and `common` is
+    the sum of their base rates.
     """
 
     pairs: NDArray[np.float64]
@@ -48,18 +48,18 @@ class SupportSums(NamedTuple):
 
     @classmethod
     def begin(cls, bodies: int, conclusions: int) -> SupportSums:
-        """Begin at zero."""
+        """Return sums of zero."""
         return cls(*(np.zeros(bodies) for _ in range(5)), *(np.zeros(conclusions) for _ in range(6)))
 
     def take_part(self, bodies: slice, conclusions: slice) -> SupportSums:
-        """Some bodies and their conclusions: sums that are added to the part are added to the whole."""
+        """Return views of the sums of some bodies and conclusions; changes to them change the whole."""
         return SupportSums(*(a[bodies] for a in self[:5]), *(a[conclusions] for a in self[5:]))
 
 
 class Conclusions(NamedTuple):
     """The head relations of body b are relations[starts[b]:starts[b + 1]].
 
-    ask_tails: whether to count `tail_has_some`. owners: (2R,) how many entities have an example of each relation.
+    ask_tails: whether to count `tail_has_some`. owners: (2R,) the number of entities with an example of each relation.
     """
 
     starts: Offsets
@@ -68,7 +68,7 @@ class Conclusions(NamedTuple):
     owners: NDArray[np.int64]
 
     def take_part(self, bodies: slice) -> tuple[slice, Conclusions]:
-        """Return where the conclusions of some bodies are, and these conclusions."""
+        """Return the slice of the conclusions of some bodies, and these conclusions."""
         starts = self.starts[bodies.start : bodies.stop + 1]
         slots = slice(int(starts[0]), int(starts[-1]))
         return slots, self._replace(
@@ -85,10 +85,10 @@ def sum_body_support(
     examples: ExampleFacts,
     sums: SupportSums,
 ) -> int:
-    """Follow bodies from some heads and add to the sums; returns the number of edges looked at.
+    """Follow bodies from some heads and add to the sums; return the number of edges followed.
 
-    bodies: (U, L) sorted, with one first relation, so that paths begin alike. turns: (U,) each, body b is followed from
-    heads[first[b]:last[b]].
+    bodies: (U, L) sorted, all with the same first relation, so that they share first steps. turns: (U,) each, body b is
+    followed from heads[first[b]:last[b]].
     """
     lengths = (bodies >= 0).sum(1)
     trail = make_trail(graph.n_entities, LONG_CAP)
@@ -152,7 +152,7 @@ def _sum_support(
             linked = 0
             for i in range(n_reached):
                 tail = reached[i]
-                if length >= 3 and trail.last_counts[tail] == 0:  # all its paths came back to where they had been
+                if length >= 3 and trail.last_counts[tail] == 0:  # all its paths visit an entity twice
                     continue
                 if linked < i:
                     reached[linked] = tail
@@ -210,19 +210,19 @@ def _sum_support(
 
 @compiled
 def has_some_edge(e: Stepped, entity: int, relation: int) -> bool:
-    """Whether an entity has any fact of a relation."""
+    """Return whether an entity has a fact of a relation."""
     return bool(e.step_words[relation, entity >> 6] >> np.uint64(entity & 63) & np.uint64(1))
 
 
 @compiled
 def count_facts(e: Stepped, entity: int, relation: int) -> int:
-    """How many facts of a relation an entity has."""
+    """Return the number of facts of a relation of an entity."""
     low, high = find_relation_edges(e, entity, relation)
     return high - low
 
 
 class Facts(NamedTuple):
-    """The facts of a graph by relation, inverses not counted; `most` of each are looked at."""
+    """The facts of a graph by relation, without inverses; at most `most` of each are sampled."""
 
     offsets: Offsets
     heads: Ids
@@ -231,20 +231,19 @@ class Facts(NamedTuple):
 
 
 def count_relation_heads(graph: Graph) -> NDArray[np.int64]:
-    """(2R,): how many entities have a fact of each relation and inverse."""
+    """Return the number of entities with a fact of each relation and inverse (2R,)."""
     first_blocks = np.append(graph.steps.step_ranks[:, :1].ravel(), len(graph.steps.step_starts) - 1)
     return np.diff(first_blocks).astype(np.int64)
 
 
 def estimate_body_costs(graph: Graph, bodies: Ids, most_facts: int = 10_000) -> NDArray[np.float64]:
-    """Estimate how many edges the last step of each body looks at, from all entities where the body begins.
+    """Estimate how many edges the last step of each body follows, from all entities where the body starts.
 
-    bodies: (U, L), filled with -1 at the end, sorted so that bodies that begin alike follow each other: the steps
-    before the last are shared and cost less. Up to length 3 an entity is reached from each beginning once; longer
-    bodies are enumerated, path by path. Degrees decide, and no chance: a sample whose size depends on its cost is not
-    biased by it.
+    bodies: (U, L), padded with -1, sorted so that bodies with the same first steps are adjacent: these steps are shared
+    and cost less. Up to length 3 an entity is reached from each start once; longer bodies are enumerated path by path.
+    The estimate is deterministic, so a sample whose size depends on it is not biased.
 
-    most_facts: of a relation with as many facts or more, every second one is looked at, every third one, ...
+    most_facts: of larger relations, only every second, third, ... fact is used.
     """
     if not len(bodies):
         return np.zeros(0)
@@ -293,9 +292,9 @@ def _take_step_along_path(
     reached: Ids,
     n_reached: int,
 ) -> int:
-    """Count the paths that end at each entity after one more step; returns how many entities there are.
+    """Count the paths that end at each entity after one more step; return the number of entities.
 
-    before: (E,) paths so far, or (0,) for one path from everywhere. after, reached, n_reached: what is overwritten.
+    before: (E,) paths so far, or (0,) for one path from every entity. after, reached, n_reached: are overwritten.
     """
     for i in range(n_reached):
         after[reached[i]] = 0
@@ -319,7 +318,7 @@ def _take_step_along_path(
 def _estimate_last_step_of_path(
     g: Stepped, relation: int, ways: NDArray[np.float64], reached: Ids, n_reached: int, most: float
 ) -> float:
-    """Edges that one more step looks at, and one for each entity that it is taken from."""
+    """Return the number of edges that one more step follows, plus one for each entity before it."""
     cost = 0.0
     for i in range(n_reached):
         low, high = find_relation_edges(g, reached[i], relation)

@@ -1,4 +1,4 @@
-"""Work on all cores, which Ctrl-C ends."""
+"""Run work on all cores, so that Ctrl-C can end it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ A_MOMENT = 0.1  # seconds
 
 
 def count_cores() -> int:
-    """Count the cores that this process may run on, which can be fewer than the machine has."""
+    """Return the number of cores that this process may use, which can be fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
@@ -25,10 +25,11 @@ def count_cores() -> int:
 def run_in_threads(
     work: Callable[[T], R], parts: Iterable[T], *, threads: int | None = None, stop: Event | None = None
 ) -> list[R]:
-    """Do the work for each part, and return the results in the order of the parts.
+    """Run the work for each part in threads, and return the results in the order of the parts.
 
-    A signal may reach a thread that is busy in compiled code, and the main thread, asleep in a lock, would not notice:
-    so it wakes up every moment. After Ctrl-C or an error nothing new begins, and `stop` is set for what is running.
+    The main thread wakes up regularly, because a signal may reach a thread in compiled code, and the main thread would
+    not notice while it waits for a lock. After Ctrl-C or an error no new part starts, and `stop` is set for running
+    ones.
 
     >>> run_in_threads(abs, [-1, 2, -3])
     [1, 2, 3]

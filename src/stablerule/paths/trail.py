@@ -1,7 +1,7 @@
-"""Bodies followed one after the other from one entity, sharing their beginnings.
+"""Follow many bodies from one entity, sharing their first steps.
 
-Bodies that stand in sorted order often begin alike: what the last one reached after one and two steps is kept, and
-the next begins from there.
+Sorted bodies often have the same first steps. So the entities reached after one and two steps are kept for the next
+body.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from stablerule.graph import Stepped
     from stablerule.graph.triples import Ids
 
-LONG_CAP = 200_000  # edges looked at for one body of length 4 or 5 from one entity
+LONG_CAP = 200_000  # edges to follow for one body of length 4 or 5 from one entity
 NOW_FIRST, NOW_SECOND, N_FIRST, N_SECOND, N_LAST, SEEN, CAP = range(7)
 
 
 class Trail(NamedTuple):
-    """Where one thread keeps what was reached: memory proportional to the entities.
+    """The entities reached, for one thread; its memory is proportional to the number of entities.
 
-    first, second, last: (E,) entities after one, two and all steps; their path counts are (E,), zero elsewhere;
-    state: (7,), the relations that led to `first` and `second`, how many there are, the edges looked at so far, and how
-    many may be for one long body.
+    first, second, last: (E,) entities after one, two and all steps; their path counts are (E,), zero elsewhere.
+    state: (7,), the relations that led to `first` and `second`, the numbers of entities, the edges followed so far, and
+    the most edges for one long body.
     """
 
     first: Ids
@@ -41,7 +41,7 @@ class Trail(NamedTuple):
 
 
 def make_trail(entities: int, cap: int = LONG_CAP) -> Trail:
-    """Make room for a graph of so many entities; what is never reached is never touched."""
+    """Return an empty trail for a graph; memory for entities that are never reached is never touched."""
     first, second, last = (np.empty(entities, np.int32) for _ in range(3))
     counts = np.zeros(entities, np.int64), np.zeros(entities, np.int64), np.empty(0, np.int64)
     return Trail(first, second, last, *counts, np.array([-1, -1, 0, 0, 0, 0, cap], np.int64))
@@ -49,7 +49,7 @@ def make_trail(entities: int, cap: int = LONG_CAP) -> Trail:
 
 @compiled_leaf
 def reset_trail(trail: Trail) -> None:
-    """Forget the entity that was followed from: what comes next begins elsewhere."""
+    """Clear the trail, before bodies are followed from another entity."""
     s = trail.state
     for i in range(s[N_SECOND]):
         trail.second_counts[trail.second[i]] = 0
@@ -62,12 +62,12 @@ def reset_trail(trail: Trail) -> None:
 def follow_body(
     g: Stepped, relations: int, start: int, own_relation: int, own_tail: int, body: Ids, length: int, trail: Trail
 ) -> int:
-    """Follow a body by paths whose entities are distinct; returns how many entities it reached.
+    """Follow a body by paths with distinct entities; return the number of entities reached.
 
-    They stand in trail.first, .second or .last for a length of 1, 2 or more, with their path counts (one each after
-    one step) in .second_counts or .last_counts; a count of 0 was not reached after all. The fact (start, own_relation,
-    own_tail) is no part of its own evidence: no path begins with it (-1, -1: nothing is left out). Since no path
-    comes back to its start, that is all of it.
+    They are in trail.first, .second or .last for a length of 1, 2 or more, with their path counts (one each after one
+    step) in .second_counts or .last_counts; entities with a count of 0 are not reached. The fact (start, own_relation,
+    own_tail) is not evidence for itself, so paths that start with it are skipped (-1, -1: none). No path returns to its
+    start, so this covers all uses of the fact.
     """
     s = trail.state
     for i in range(s[N_LAST]):

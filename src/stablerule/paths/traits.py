@@ -1,4 +1,4 @@
-"""What can be said of one entity: that s(X, d) holds for some d by name, or for anything."""
+"""Traits of entities, the bodies of rules with constants: s(X, d) for a named d, or s(X, anything)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Traits(NamedTuple):
-    """Traits of a graph by number, and who has them.
+    """The traits of a graph by number, and their owners.
 
-    The trait s(X, d) has the place of the block (d, ~s) among the edges, so that its owners are the tails there; after
-    those come the 2R traits s(X, anything), the last of them at the end. keys: (P,) d * 2R + ~s, sorted; owners of
-    trait t stand at owner_offsets[t]:owner_offsets[t + 1], the traits of entity x at offsets[x]:offsets[x + 1].
+    The number of the trait s(X, d) is the index of the block (d, ~s) among the edges, and its owners are the tails
+    there. The 2R traits s(X, anything) come last. keys: (P,) d * 2R + ~s, sorted. The owners of trait t are at
+    owner_offsets[t]:owner_offsets[t + 1], the traits of entity x at offsets[x]:offsets[x + 1].
     """
 
     keys: NDArray[np.int64]
@@ -35,9 +35,9 @@ class Traits(NamedTuple):
 
 
 class FoundTraits(NamedTuple):
-    """Rules r(X, c) <- trait of X, as columns (n,): r, the trait, c, how often both hold, how often the trait does.
+    """Rules r(X, c) <- trait of X, as columns (n,): r, the trait, c, how many X have both, how many have the trait.
 
-    partial_count: how often the trait holds for X that have some fact of r.
+    partial_count: how many X with a fact of r have the trait.
     """
 
     heads: Ids
@@ -49,10 +49,10 @@ class FoundTraits(NamedTuple):
 
 
 def list_traits(graph: Graph) -> Traits:
-    """Number all traits that some entity of a graph has."""
+    """Number all traits of the entities of a graph."""
     relations = 2 * graph.n_relations
     starts = np.repeat(np.arange(graph.n_entities, dtype=np.int64), graph.degrees)
-    # Where X has an edge s to d, d has an edge ~s to X: one pass over the edges of all d finds all owners.
+    # If X has an edge s to d, then d has an edge ~s to X, so one pass over the edges of all d finds all owners.
     blocks = starts * relations + graph.edge_relations
     new = np.flatnonzero(np.diff(blocks, prepend=-1))
     pairs = np.unique(graph.edge_relations.astype(np.int64) * graph.n_entities + starts)
@@ -65,7 +65,7 @@ def list_traits(graph: Graph) -> Traits:
 
 
 def find_trait_numbers(traits: Traits, graph: Graph, relations: Ids, tails: Ids) -> Ids:
-    """Find traits s(X, d) by ids (n,), with d = -1 for anything; one that nobody has is -1."""
+    """Return the numbers of traits s(X, d) by ids (n,), with d = -1 for anything; -1 for a trait without owners."""
     size, known = 2 * graph.n_relations, len(traits.keys)
     back = (relations.astype(np.int64) + graph.n_relations) % size
     keys = tails.astype(np.int64) * size + back
@@ -75,7 +75,7 @@ def find_trait_numbers(traits: Traits, graph: Graph, relations: Ids, tails: Ids)
 
 
 def name_traits(traits: Traits, graph: Graph, numbers: Ids) -> tuple[Ids, Ids]:
-    """Give the relation and the tail of traits back; the tail is -1 for anything."""
+    """Return the relation and the tail of traits; the tail is -1 for anything."""
     known, size = len(traits.keys), 2 * graph.n_relations
     wide = numbers >= known
     keys = traits.keys[np.where(wide, 0, numbers)] if known else np.zeros(len(numbers), np.int64)
@@ -92,9 +92,9 @@ def count_traits(
     pessimism: float,
     examples: ExampleFacts | None = None,
 ) -> FoundTraits:
-    """Find all rules r(X, c) <- trait of X that hold often enough; r(X, c) is no reason for itself.
+    """Find all rules r(X, c) <- trait of X with enough support and confidence, except r(X, c) <- r(X, c).
 
-    X whose r(X, c) is withheld from the examples counts neither as support nor among those that have the trait.
+    An X whose r(X, c) is not an example counts neither as support nor as an owner of the trait.
     """
     withheld = (examples or ExampleFacts.all_of(graph)).withheld
     if len(withheld):  # links by relation, then head, then tail: the order of steps
@@ -112,7 +112,7 @@ def count_traits(
 
 @compiled
 def _list_traits_by_owner(owner_offsets: Offsets, owners: Ids, offsets: Offsets) -> Ids:
-    """From the owners of traits to the traits of owners, each list sorted."""
+    """Return the traits of each owner from the owners of each trait, sorted."""
     at = offsets[:-1].copy()
     traits = np.empty(len(owners), np.int32)
     for trait in range(len(owner_offsets) - 1):
@@ -135,7 +135,7 @@ def _count_traits(
 ) -> Ids:
     known = len(t.keys)
     wide = known + head
-    heads = t.owners[t.owner_offsets[wide] : t.owner_offsets[wide + 1]]  # who has a fact of the head relation
+    heads = t.owners[t.owner_offsets[wide] : t.owner_offsets[wide + 1]]  # entities with a fact of the head relation
     is_head = np.zeros(len(g.offsets) - 1, np.bool_)
     for x in heads:
         is_head[x] = True
@@ -165,8 +165,8 @@ def _count_traits(
         trait = met[m]
         low, high = t.owner_offsets[trait], t.owner_offsets[trait + 1]
         least = max(min_support, min_confidence * (high - low + pessimism))
-        # Not even if all of them had one and the same tail. Withholding lowers support by one each, and what is needed
-        # by less.
+        # Too few even if all had the same tail. Each withheld fact lowers the support by one, and the threshold by
+        # less.
         if shared[trait] < least:
             continue
         serving = 0

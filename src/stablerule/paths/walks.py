@@ -1,11 +1,11 @@
-"""Random walks that look at every step whether a relation closes them (section 4.3 of the paper).
+"""Random walks that check at every step which relations close them (section 4.3 of the paper).
 
-A walk starts at the head of a random fact, takes a random edge at each step, and ends before it would meet an entity
-again (object identity). After each step every relation between the start and the entity reached is one sample
-(path so far, that relation); a path that no relation closes is a sample (path, NEG). Where only some facts may serve
-as examples, a path that only others close is neither.
+A walk starts at the head of a random fact, follows a random edge at each step, and ends before it would visit an entity
+twice. After each step, every relation between the start and the entity reached gives a sample (path so far, relation).
+A path that no relation closes gives a sample (path, NEG). If only some facts are examples, a path that only other facts
+close gives no sample.
 
-Samples are counted in a hash table that grows with what is different, not with what is seen.
+Samples are counted in a hash table, whose size depends on the number of distinct samples.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from stablerule.graph import Adjacency, Graph
     from stablerule.graph.triples import Ids, Offsets
 
-# One row a slot, 16 bytes, so that a look-up touches one line of the cache: the key of the body, then head relation and
-# count in one word. A free slot has a count of 0.
+# One row for each slot, 16 bytes, so that a look-up touches one cache line: the key of the body, then the head relation
+# and the count in one word. A free slot has a count of 0.
 Table: TypeAlias = NDArray[np.uint64]
 Counts: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int64]]
 SMALLEST = 1 << 12
 HEAD_BITS = np.uint64(40)  # counts below 10^12, head relations below 16 million
 COUNT_MASK = np.uint64((1 << 40) - 1)
 ONE = np.uint64(1)
-# Of SplitMix64: the step of its stream, and its two multipliers.
+# Constants of SplitMix64: the step of its stream, and its two multipliers.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -47,7 +47,7 @@ OPEN, PAPER, NONE = 0, 1, 2
 
 
 class Walking(NamedTuple):
-    """How to walk: see `sample_rules`; `negatives` is OPEN, PAPER or NONE."""
+    """The options of walks, see `sample_rules`; `negatives` is OPEN, PAPER or NONE."""
 
     max_length: int
     min_length: int
@@ -65,10 +65,10 @@ def count_walks(
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Counts:
-    """Walk, and count (body key, head relation, count), sorted; see `pack_body_key` for the keys.
+    """Walk, and return (body key, head relation, count), sorted; see `pack_body_key` for the keys.
 
-    The walks are dealt out evenly to the relation ids that have examples. Each has its own stream of random numbers, so
-    the result is the same for any number of threads.
+    All relation ids with examples get equally many walks. Each walk has its own stream of random numbers, so the result
+    does not depend on the number of threads.
     """
     base = 2 * graph.n_relations + 1
     if base**how.max_length >= 2**64:
@@ -78,7 +78,7 @@ def count_walks(
             f"got {how.max_length}."
         )
     examples = examples or ExampleFacts.all_of(graph)
-    # A fact that a walk begins from is an example as well: only the steps in between may be any fact.
+    # Walks start from examples; only their steps may be any fact.
     facts = examples.facts
     anchors = np.flatnonzero(np.tile(np.diff(facts.fact_offsets), 2)).astype(np.int32)
     facts_of = facts.fact_offsets, facts.fact_heads, facts.fact_tails, anchors, examples.withheld
@@ -86,7 +86,7 @@ def count_walks(
 
     def run(_: int) -> Table:
         table, used = make_path_table(), 0
-        # Threads take chunks from one counter, and sums do not care who took which.
+        # Threads take chunks from one counter; the sums don't depend on which thread took which.
         while not stop.is_set() and (first := next(next_chunk) * CHUNK) < walks:
             last = min(first + CHUNK, walks)
             table, used = _walk_chunk(graph.adjacency, *facts_of, how, first, last, table, used)
@@ -100,7 +100,7 @@ def count_walks(
 
 
 def pack_body_key(body: tuple[int, ...], n_relations: int) -> int:
-    """Write relation ids as the digits 1..2R of one number: keys sort as bodies do, the shorter first.
+    """Return relation ids as the digits 1..2R of one number; keys sort like bodies, shorter ones first.
 
     >>> pack_body_key((0, 3), n_relations=2)
     9
@@ -112,7 +112,7 @@ def pack_body_key(body: tuple[int, ...], n_relations: int) -> int:
 
 
 def unpack_body_keys(keys: NDArray[np.uint64], n_relations: int, max_length: int) -> Ids:
-    """Keys -> bodies (n, max_length), short ones filled with -1 at the end.
+    """Return keys as bodies (n, max_length), padded with -1.
 
     >>> unpack_body_keys(np.array([1, 9], np.uint64), n_relations=2, max_length=3).tolist()
     [[0, -1, -1], [0, 3, -1]]
@@ -124,7 +124,7 @@ def unpack_body_keys(keys: NDArray[np.uint64], n_relations: int, max_length: int
         rest, digit = np.divmod(rest, base)
         digits[:, place] = digit
     digits -= 1
-    # The digits stand at the right; bodies begin at the left.
+    # Digits are aligned right, bodies left.
     lengths = (digits >= 0).sum(1)
     places = np.arange(max_length) + (max_length - lengths)[:, None]
     filled = np.take_along_axis(digits, np.minimum(places, max_length - 1), 1)
@@ -160,7 +160,7 @@ def _walk_chunk(
         state += GOLDEN
         fact = fact_offsets[plain] + draw_below(mix_walk_bits(state), fact_offsets[plain + 1] - fact_offsets[plain])
         start = fact_heads[fact] if anchor < relations else fact_tails[fact]
-        # Without backtracking only the last step is looked at, so the walks take all lengths in turn.
+        # Without backtracking only the last step is checked, so walks use all lengths in turn.
         target = max_length if backtracking else min_length + (walk // len(anchors)) % (max_length - min_length + 1)
         visited[0] = start
         here = start
@@ -181,7 +181,7 @@ def _walk_chunk(
             key = key * base + np.uint64(step + 1)
             if length < min_length or (not backtracking and length < target):
                 continue
-            # Links stand on both sides; the shorter list is searched.
+            # Both ends have the links between them; search the shorter list.
             one, other, swapped = start, here, False
             if g.offsets[here + 1] - g.offsets[here] < g.offsets[start + 1] - g.offsets[start]:
                 one, other, swapped = here, start, True
@@ -192,9 +192,9 @@ def _walk_chunk(
                 relation = g.link_relations[link]
                 if swapped:
                     relation = (relation + relations) % (2 * relations)
-                # One step is closed by the very fact it took, which explains nothing.
+                # A single step is always closed by its own fact, which is skipped.
                 if length > 1 or relation != step:
-                    closed = True  # even by a fact that is withheld: the path is not open
+                    closed = True  # also by a withheld fact: the path is not open
                     if not (limited and withheld[link]):
                         used += add_path_count(table, key, np.uint64(relation), ONE)
                         if 2 * used > len(table):
@@ -210,26 +210,26 @@ def _walk_chunk(
 
 @compiled
 def draw_below(bits: np.uint64, size: int) -> np.int64:
-    """Turn 64 random bits into a number below `size`, by multiplying and not by dividing."""
+    """Return a number below `size` from 64 random bits, by multiplication instead of division."""
     return np.int64(((bits >> U32) * np.uint64(size)) >> U32)
 
 
 @compiled_leaf
 def mix_walk_bits(state: np.uint64) -> np.uint64:
-    """Scramble 64 bits (the finaliser of SplitMix64)."""
+    """Mix 64 bits (the finaliser of SplitMix64)."""
     z = (state ^ (state >> U30)) * MIX_1
     z = (z ^ (z >> U27)) * MIX_2
     return z ^ (z >> U31)
 
 
 def make_path_table() -> Table:
-    """Start with a few thousand slots."""
+    """Return a table with a few thousand slots."""
     return np.zeros((SMALLEST, 2), np.uint64)
 
 
 @compiled_leaf
 def add_path_count(table: Table, key: np.uint64, head: np.uint64, count: np.uint64) -> int:
-    """Add to the count of a pair; returns 1 if it is new. There must be a free slot."""
+    """Add to the count of a pair; return 1 if it is new. The table must have a free slot."""
     mask = np.uint64(len(table) - 1)
     slot = mix_walk_bits(key * GOLDEN + head) & mask
     while table[slot, 1] != 0:
@@ -244,7 +244,7 @@ def add_path_count(table: Table, key: np.uint64, head: np.uint64, count: np.uint
 
 @compiled
 def grow_path_table(table: Table) -> Table:
-    """Give the same counts twice the room."""
+    """Return a table of twice the size with the same counts."""
     wide = np.zeros((2 * len(table), 2), np.uint64)
     for slot in range(len(table)):
         if table[slot, 1] != 0:
@@ -253,7 +253,7 @@ def grow_path_table(table: Table) -> Table:
 
 
 def merge_path_tables(tables: list[Table]) -> Counts:
-    """Join the tables of several threads, sorted by body and head relation: the same whoever counted what."""
+    """Join the tables of several threads, sorted by body and head relation, independent of the order of threads."""
     rows = np.concatenate([table[table[:, 1] != 0] for table in tables])
     keys, heads = rows[:, 0], (rows[:, 1] >> HEAD_BITS).astype(np.int32)
     counts = (rows[:, 1] & COUNT_MASK).astype(np.int64)

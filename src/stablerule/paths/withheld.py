@@ -1,4 +1,4 @@
-"""Which facts of a graph may serve as examples, while the whole graph is walked."""
+"""ExampleFacts: the facts of a graph that are used as targets, while all facts are path steps."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ NOTHING_WITHHELD = read_only(np.empty(0, np.bool_))
 
 @dataclass(frozen=True, eq=False)
 class ExampleFacts:
-    """The facts of a graph that may begin and close a walk, count as support, and train an aggregation.
+    """The facts of a graph that may start and close a walk, count as support, and train an aggregation.
 
-    A fact that is withheld is a step of walks and bodies all the same. As a conclusion it is neither right nor wrong.
+    Other facts are withheld: they are still steps of walks and bodies, but as conclusions neither correct nor wrong.
 
     facts: a graph of the examples alone, or the graph itself if all of its facts are examples.
-    withheld: (2T,) True where a fact is none, aligned with the links of the graph, so that a fact stands there twice;
-        (0,) where nothing is withheld, which costs kernels nothing.
+    withheld: (2T,) True for withheld facts, aligned with the links of the graph, which have each fact twice; (0,) if no
+        fact is withheld, so that kernels skip the check.
 
     >>> from stablerule.graph import Dataset
     >>> graph = Dataset.from_names("pair", train=[("a", "likes", "b"), ("b", "likes", "a")]).graph
@@ -41,25 +41,23 @@ class ExampleFacts:
 
     @classmethod
     def all_of(cls, graph: Graph) -> ExampleFacts:
-        """Let every fact serve."""
+        """Return all facts as examples."""
         return cls(graph, NOTHING_WITHHELD)
 
     @classmethod
     def of(cls, graph: Graph, examples: Triples | None) -> ExampleFacts:
-        """Let some facts serve, which must be facts of the graph; repeated ones count once. None: all of them."""
+        """Return some facts of the graph as examples; repeated ones count once. None is all facts."""
         if examples is None:
             return cls.all_of(graph)
         if not len(examples):
-            raise InputError(
-                "Argument 'examples' is empty: there is nothing to learn from. Leave it out to learn from all facts."
-            )
+            raise InputError("Argument 'examples' is empty. Leave it out to learn from all facts.")
         facts = Graph.build(examples, graph.vocabulary, f"examples of {graph.name}")
         missing = examples.take(~graph.contains(examples)).distinct()
         if len(missing):
             first = graph.vocabulary.decode(missing.take(np.array([0]))).row(0)[:3]
             raise InputError(
-                f"Argument 'examples' must hold facts of graph {graph.name!r}, but {len(missing):,} of "
-                f"{facts.n_facts:,} are not in it, the first of them {first!r}. "
+                f"Argument 'examples' must be facts of graph {graph.name!r}, but {len(missing):,} of "
+                f"{facts.n_facts:,} are not in it, such as {first!r}. "
                 "Take them from graph.triples, or leave 'examples' out to learn from all facts."
             )
         if facts.n_facts == graph.n_facts:

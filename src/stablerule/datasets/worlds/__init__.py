@@ -1,4 +1,4 @@
-"""Made-up worlds, which come with their true rules."""
+"""Made-up worlds with their true rules."""
 
 from stablerule.datasets.worlds.households import households
 from stablerule.datasets.worlds.making import World

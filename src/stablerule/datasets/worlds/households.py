@@ -1,4 +1,4 @@
-"""Families over generations, where all kinship follows from parents and spouses."""
+"""The world `households`: families over generations, where all kinship follows from parents and spouses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RULES = tuple(
         ),
     )
 )
-# Read from the other end, a fact is one of the relation on the right.
+# The relation of a fact with head and tail exchanged.
 MIRRORS = {
     "parent_of": "child_of",
     "spouse_of": "spouse_of",
@@ -56,14 +56,14 @@ MOST_PEOPLE = 200_000
 
 
 class Couple(NamedTuple):
-    """Two people and all their children: nobody has children with two partners."""
+    """Two people and all their children; nobody has children with two partners."""
 
     partners: tuple[str, str]
     children: list[str]
 
 
 class Kinship(NamedTuple):
-    """How X is related to Y, seen from the elder; `pathway` is "blood", or "marriage" if a spouse is between."""
+    """The relation of two people, seen from the elder; `pathway` is "blood", or "marriage" if a spouse is between."""
 
     head: str
     relation: str
@@ -72,7 +72,7 @@ class Kinship(NamedTuple):
 
     @property
     def facts(self) -> list[Fact]:
-        """The fact from both ends: one would give the other away, so no split may part them."""
+        """The fact in both directions; one would leak the other, so a split must not separate them."""
         return [(self.head, self.relation, self.tail), (self.tail, MIRRORS[self.relation], self.head)]
 
 
@@ -94,31 +94,30 @@ def households(
 ) -> World:
     """Make families in which all kinship follows exactly from parents and spouses.
 
-    The rules hold in both senses, with distinct people along the path: what follows from a rule is a fact, and each
-    fact, those of `parent_of` and `spouse_of` apart, follows from a rule. For that, couples stay
-    together and have all their children with each other (so there are no half siblings), and people marry from
-    outside (so no pair is related in two ways). Uncles, aunts, nieces and nephews are meant by blood or by
-    marriage, siblings in law are the siblings of a spouse and the spouses of siblings. Rules that follow from the
-    true ones hold as well and are not listed.
+    On paths of distinct people, the rules are exact in both directions: every prediction of a rule is a fact, and every
+    fact follows from a rule, except those of `parent_of` and `spouse_of`. For this, couples stay together and have all
+    their children with each other (so there are no half siblings), and people marry from outside (so no pair is related
+    in two ways). Uncles, aunts, nieces and nephews are by blood or by marriage. Siblings in law are the siblings of a
+    spouse and the spouses of siblings. Rules that follow from the true ones are also correct, but not listed.
 
-    A fact and its mirror (grandparent and grandchild) are always in the same split, and parents, children and
-    spouses stay in train. The last fact of a relation is not held out.
+    A fact and its mirror (grandparent and grandchild) are always in the same split, and parents, children and spouses
+    stay in train. The last fact of a relation is not held out.
 
     Arguments:
-        families: how many there are to learn from; valid asks about them.
-        test_families: how many there are that the test asks about; what is not asked about them is in train.
+        families: number of families to learn from; valid has some of their kinship.
+        test_families: number of families for the test; their other facts are in train.
         generations: from the founding couple to the youngest.
-        children: mean number of children of a couple, which has one at least.
-        test_children: the same for the families of the test (density shift if it differs); None for no difference.
+        children: mean number of children of a couple, which has at least one.
+        test_children: the same for test families (a density shift if it differs); None is no difference.
         marrying: share of people who marry and have children, except in the last generation.
-        test_mix: share of test facts by marriage, the others being by blood (pathway shift if it is not what
-            train has); None for what comes.
-        missing: share of true training facts that are left out.
-        noise: number of wrong training facts that are put in, as a share of the true ones.
-        valid: share of the kinship of the families that is held out for valid.
-        test: share of the kinship of the test families that is held out for test.
-        group_by: what the groups of the test are: the "density" ("small" families with at most as many people as
-            the median training family, else "large"), or the "pathway" ("blood" or "marriage").
+        test_mix: share of test facts by marriage, the others by blood (a pathway shift if it differs from train); None
+            samples without this condition.
+        missing: share of true training facts to remove.
+        noise: number of wrong training facts to add, as a share of the true ones.
+        valid: share of the kinship of families to hold out for valid.
+        test: share of the kinship of test families to hold out for test.
+        group_by: the groups of the test facts: by "density" ("small" families with at most as many people as the median
+            training family, otherwise "large"), or by "pathway" ("blood" or "marriage").
         seed: a number, or a numpy Generator.
 
     >>> world = households(families=3, test_families=2)
@@ -162,7 +161,7 @@ def households(
 
 
 def check_household_size(families: int, generations: int, children: float, marrying: float) -> None:
-    """Refuse what would never end: the youngest generation grows with a power of the number of children."""
+    """Raise an error for too many people: the youngest generation grows with a power of the number of children."""
     people, couples = 0.0, float(families)
     for _ in range(generations - 1):
         people += couples * (2 + children)
@@ -177,7 +176,7 @@ def check_household_size(families: int, generations: int, children: float, marry
 def make_family(
     number: int, generations: int, children: float, marrying: float, rng: np.random.Generator
 ) -> list[Couple]:
-    """Grow one family from its founders; somebody of each generation marries, so that it does not die out."""
+    """Make one family from its founders; at least one person of each generation marries, so it does not die out."""
     people = (f"person_{number}_{nth}" for nth in count(1))
     couples = [Couple((next(people), next(people)), [])]
     youngest = couples[:]
@@ -192,12 +191,12 @@ def make_family(
 
 
 def list_family_people(couples: Sequence[Couple]) -> set[str]:
-    """Return all people of a family, those who married into it included."""
+    """Return all people of a family, including those who married into it."""
     return {person for couple in couples for person in (*couple.partners, *couple.children)}
 
 
 def relate_family(couples: Sequence[Couple]) -> Iterator[Kinship]:
-    """Say once for each pair how they are related, from what the words mean and not from the rules."""
+    """Yield the relation of each pair once, from the definitions of the words and not from the rules."""
     home = {child: couple for couple in couples for child in couple.children}
     spouse = {one: other for couple in couples for one, other in permutations(couple.partners)}
     children = {partner: couple.children for couple in couples for partner in couple.partners}
@@ -224,7 +223,7 @@ def relate_family(couples: Sequence[Couple]) -> Iterator[Kinship]:
                 yield Kinship(uncle, "uncle_or_aunt_of", child, "blood")
                 if uncle in spouse:
                     yield Kinship(spouse[uncle], "uncle_or_aunt_of", child, "marriage")
-                # Each pair of cousins is met from both sides.
+                # Each pair of cousins occurs from both sides.
                 cousins = (cousin for cousin in children.get(uncle, []) if child < cousin)
                 yield from (Kinship(child, "cousin_of", cousin, "blood") for cousin in cousins)
 
@@ -232,7 +231,7 @@ def relate_family(couples: Sequence[Couple]) -> Iterator[Kinship]:
 def hold_out_kinship(
     kinship: Sequence[Kinship], share: float, mix: float | None, spare: Counter[str], rng: np.random.Generator
 ) -> list[Kinship]:
-    """Choose what is asked; `spare` says how much of each relation train can do without, and is used up."""
+    """Choose the kinship to hold out; `spare` counts how much of each relation train can spare, and is reduced."""
     free = [kin for kin in kinship if kin.relation not in BASE]
     wanted = round(share * len(free))
     quota = Counter({"any": wanted})
@@ -241,8 +240,8 @@ def hold_out_kinship(
         there = Counter(kin.pathway for kin in free)
         if not quota <= there:
             raise OptionError(
-                f"Argument 'test_mix' must not ask for more kinship than the test families have ({there['blood']:,} by "
-                f"blood, {there['marriage']:,} by marriage), got {mix!r}, which asks for {quota['blood']:,} by blood "
+                f"Argument 'test_mix' must not need more kinship than the test families have ({there['blood']:,} by "
+                f"blood, {there['marriage']:,} by marriage), got {mix!r}, which needs {quota['blood']:,} by blood "
                 f"and {quota['marriage']:,} by marriage. Make 'test' smaller."
             )
     chosen = []

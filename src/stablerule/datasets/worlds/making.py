@@ -1,4 +1,4 @@
-"""A made-up world: a dataset, the rules that are true in it, and who the test asks about; and what spoils it."""
+"""World: a made-up dataset with its true rules and groups of test facts; and how to add noise and missing facts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ GROUPINGS = ("pathway", "density")
 
 
 class WorldFacts(NamedTuple):
-    """The facts of a world in their three splits, by name."""
+    """The facts of a world by name, in three splits."""
 
     train: list[Fact]
     valid: list[Fact]
     test: list[Fact]
 
     def spoil(self, missing: float, noise: float, rng: np.random.Generator) -> WorldFacts:
-        """Leave out true facts and put in wrong ones, in train only: the questions stay right."""
+        """Remove true facts and add wrong ones, in train only, so that validation and test stay correct."""
         kept = drop_world_facts(self.train, missing, [*self.valid, *self.test], rng)
         truth = {*self.train, *self.valid, *self.test}
         return self._replace(train=kept + make_wrong_facts(kept, noise, truth, rng))
@@ -39,7 +39,7 @@ class WorldFacts(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class World:
-    """A dataset with what is usually not known: its true rules and a group for each test fact.
+    """A dataset with its true rules and a group for each test fact, which are usually unknown.
 
     >>> from stablerule.rules import Rule
     >>> facts = WorldFacts(
@@ -62,7 +62,7 @@ class World:
 
     @classmethod
     def from_facts(cls, name: str, facts: WorldFacts, rules: Sequence[Rule], groups: Sequence[str]) -> World:
-        """Give the facts their ids."""
+        """Make a world from facts by name."""
         return cls(Dataset.from_names(name, *facts), tuple(rules), tuple(groups))
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class World:
 
 
 def make_world_generator(seed: object) -> np.random.Generator:
-    """Return the source of all randomness of a world, from a seed or as it was passed."""
+    """Return the generator of a world from a seed, or the one that was passed."""
     if isinstance(seed, np.random.Generator):
         return seed
     try:
@@ -83,14 +83,14 @@ def make_world_generator(seed: object) -> np.random.Generator:
 
 
 def pick_world_item(items: Sequence[Item], rng: np.random.Generator) -> Item:
-    """Choose one, each with the same chance."""
+    """Choose one item uniformly at random."""
     return items[int(rng.integers(len(items)))]
 
 
 def drop_world_facts(
     facts: Sequence[Fact], share: float, held_out: Iterable[Fact], rng: np.random.Generator
 ) -> list[Fact]:
-    """Leave out a share of the facts, but never the last one about something that held-out facts ask for.
+    """Remove a share of the facts, but never the last one with an entity or relation of a held-out fact.
 
     >>> rng = np.random.default_rng(0)
     >>> facts = [("a", "r", "b"), ("a", "r", "c"), ("b", "r", "c")]
@@ -113,10 +113,10 @@ def drop_world_facts(
 def make_wrong_facts(
     facts: Sequence[Fact], share: float, truth: Collection[Fact], rng: np.random.Generator
 ) -> list[Fact]:
-    """Make wrong facts, as many as a share of the given ones, by exchanging the tail for that of another fact.
+    """Make wrong facts, a share of the number of given ones, by replacing the tail by that of another fact.
 
-    They look like true ones: the tail is one that the relation has elsewhere. Where there are not
-    enough such tails, there are fewer wrong facts.
+    They look like true facts, because the tail occurs elsewhere with the relation. If there are not enough such tails,
+    there are fewer wrong facts.
 
     >>> rng = np.random.default_rng(0)
     >>> facts = [("Paris", "in", "France"), ("Berlin", "in", "Germany")]
@@ -128,7 +128,7 @@ def make_wrong_facts(
         tails.setdefault(relation, []).append(tail)
     wanted = round(share * len(facts))
     wrong: dict[Fact, None] = {}
-    for _ in range(wanted * 50):  # random tries may never meet the last free place
+    for _ in range(wanted * 50):  # random tries may never find the last possible fact
         if len(wrong) == wanted:
             break
         head, relation, _ = pick_world_item(facts, rng)
@@ -139,6 +139,6 @@ def make_wrong_facts(
 
 
 def list_mentions_in_world(fact: Fact) -> set[tuple[str, str]]:
-    """Return what a fact is about; an entity may be called like a relation, so the kind stands with it."""
+    """Return the entities and relation of a fact, each with its kind, since their names may be equal."""
     head, relation, tail = fact
     return {("entity", head), ("relation", relation), ("entity", tail)}

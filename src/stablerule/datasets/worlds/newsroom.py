@@ -1,4 +1,4 @@
-"""Journalists and footballers: who works for whom follows by different paths."""
+"""The world `newsroom`: journalists and footballers, whose employers follow from different paths."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RULES = {
 }
 DECOYS = ("lives_in", "interviewed_by", "fan_of")
 EMPLOYER = {"footballer": "club", "journalist": "newspaper"}
-# What each employer has: the relation to it, the kind of thing, and how many.
+# The parts of each employer: the relation to it, the kind of part, and how many.
 PARTS = {
     "club": (("squad_of", "squad", 2), ("manages", "trainer", 2)),
     "newspaper": (("column_of", "column", 3), ("edits", "editor", 2), ("issue_of", "issue", 4)),
@@ -40,7 +40,7 @@ ITEMS = {"scored": "goal", "writes_story": "story"}
 
 
 class NewsroomPerson(NamedTuple):
-    """One who works for somebody, and the split that this fact belongs to."""
+    """A person with an employer, and the split of this fact."""
 
     name: str
     kind: str
@@ -49,7 +49,7 @@ class NewsroomPerson(NamedTuple):
 
     @property
     def employer(self) -> str:
-        """The club or newspaper by name."""
+        """The name of the club or newspaper."""
         return f"{EMPLOYER[self.kind]}_{self.number}"
 
 
@@ -69,30 +69,30 @@ def newsroom(
     group_by: str = "pathway",
     seed: int | np.random.Generator = 0,
 ) -> World:
-    """Make a world where a learner meets mostly journalists and is asked mostly about footballers.
+    """Make a world with mostly journalists in training and mostly footballers in the test.
 
-    Each person works for one newspaper or club, and has at least one path to it, by one of the three rules of
-    their kind. Decoys agree with the employer only for one kind: journalists live where their newspaper is
-    published and are interviewed by colleagues, footballers are fans of their own club; what the other kind lives
-    in, is interviewed by or is a fan of has nothing to do with the employer. So a decoy that looks good
-    under one mix is bad under another, while the true rules hold for everyone.
+    Each person works for one newspaper or club, and has at least one path to it, by one of the three rules of their
+    kind. Decoys agree with the employer only for one kind of people: journalists live where their newspaper is
+    published and are interviewed by colleagues, footballers are fans of their own club. For the other kind, these
+    relations are unrelated to the employer. So a decoy that is a good rule under one mix is a bad one under another,
+    while the true rules are correct for everyone.
 
-    Rules that follow from the true ones (colleagues share an employer) hold as well and are not listed.
+    Rules that follow from the true ones (colleagues share an employer) are also correct, but not listed.
 
     Arguments:
-        people: how many work for somebody.
-        employers: how many newspapers, and how many clubs.
-        train_mix: share of footballers among the people to learn from, and among those of valid.
-        test_mix: share of footballers among the people that the test asks about (pathway shift if it differs).
+        people: number of people with an employer.
+        employers: number of newspapers, and of clubs.
+        train_mix: share of footballers in train and valid.
+        test_mix: share of footballers in test (a pathway shift if it differs).
         density: mean number of facts about a person besides the first path and the employer, half of them decoys.
-        test_density: the same for people of the test (density shift if it differs); None for no difference.
-        spurious: how often a decoy agrees with the employer for the kind that it fits.
-        missing: share of true training facts that are left out.
-        noise: number of wrong training facts that are put in, as a share of the true ones.
-        valid: share of people whose employer is asked in valid.
-        test: share of people whose employer is asked in test.
-        group_by: what the groups of the test are: the "pathway" ("footballer" or "journalist"), or the "density"
-            ("sparse" with at most as many facts in train as the median training person, else "dense").
+        test_density: the same for people in test (a density shift if it differs); None is no difference.
+        spurious: how often a decoy agrees with the employer, for the kind of people that it fits.
+        missing: share of true training facts to remove.
+        noise: number of wrong training facts to add, as a share of the true ones.
+        valid: share of people whose employer is in valid.
+        test: share of people whose employer is in test.
+        group_by: the groups of the test facts: by "pathway" ("footballer" or "journalist"), or by "density" ("sparse"
+            with at most as many facts in train as the median training person, otherwise "dense").
         seed: a number, or a numpy Generator.
 
     >>> world = newsroom(people=50, train_mix=0.2, test_mix=0.8)
@@ -140,7 +140,7 @@ def newsroom(
 def hire_newsroom_staff(
     sizes: dict[str, int], mix: dict[str, float], employers: int, rng: np.random.Generator
 ) -> list[NewsroomPerson]:
-    """Give each person a kind, an employer and a split, in an order that tells nothing."""
+    """Assign each person a kind, an employer and a split, in random order."""
     roles: list[tuple[str, str]] = []
     for split, size in sizes.items():
         footballers = round(mix[split] * size)
@@ -155,7 +155,7 @@ def hire_newsroom_staff(
 
 
 def describe_newsroom_employers(employers: int) -> Iterator[Fact]:
-    """Say what each club and newspaper consists of, and where newspapers are published."""
+    """Yield the parts of each club and newspaper, and where newspapers are published."""
     for number in range(1, employers + 1):
         for employer, parts in PARTS.items():
             for relation, part, how_many in parts:
@@ -165,7 +165,7 @@ def describe_newsroom_employers(employers: int) -> Iterator[Fact]:
 
 
 class NewsroomOffice(NamedTuple):
-    """What is needed to say things about people."""
+    """The state for making facts about people."""
 
     journalists: dict[int, list[str]]  # by employer; 0 for all
     employers: int
@@ -177,7 +177,7 @@ class NewsroomOffice(NamedTuple):
     def of(
         cls, staff: Sequence[NewsroomPerson], employers: int, spurious: float, rng: np.random.Generator
     ) -> NewsroomOffice:
-        """Sort the journalists by employer, so that colleagues are found at once."""
+        """Prepare the journalists of each employer."""
         journalists: defaultdict[int, list[str]] = defaultdict(list)
         for person in (person for person in staff if person.kind == "journalist"):
             journalists[0].append(person.name)
@@ -185,7 +185,7 @@ class NewsroomOffice(NamedTuple):
         return cls(journalists, employers, spurious, count(1), rng)
 
     def describe(self, person: NewsroomPerson, extra: int) -> Iterator[Fact]:
-        """Say one thing from which the employer follows, and some more of which half are decoys."""
+        """Yield one path from which the employer follows, and `extra` further ones, half of them decoys."""
         yield from self.ground(person, pick_world_item(RULES[person.kind], self.rng))
         for _ in range(extra):
             if self.rng.random() < 0.5:
@@ -194,7 +194,7 @@ class NewsroomOffice(NamedTuple):
                 yield from self.mislead(person, pick_world_item(DECOYS, self.rng))
 
     def ground(self, person: NewsroomPerson, rule: Rule) -> Iterator[Fact]:
-        """Make facts that, with those about the employer, are one grounding of a rule."""
+        """Yield facts that, with those about the employer, are one grounding of a rule."""
         parts = PARTS[EMPLOYER[person.kind]]
         part, how_many = next((part, how_many) for relation, part, how_many in parts if relation == rule.body[-1])
         here = person.name
@@ -205,7 +205,7 @@ class NewsroomOffice(NamedTuple):
         yield here, rule.body[-2], f"{part}_{person.number}_{self.rng.integers(1, how_many + 1)}"
 
     def mislead(self, person: NewsroomPerson, decoy: str) -> Iterator[Fact]:
-        """Make a fact that agrees with the employer often for one kind of people, and by chance for the other."""
+        """Yield a decoy, which often agrees with the employer for one kind of people, and by chance for the other."""
         fits = person.kind == ("footballer" if decoy == "fan_of" else "journalist")
         agrees = fits and self.rng.random() < self.spurious
         if decoy == "interviewed_by":
@@ -218,7 +218,7 @@ class NewsroomOffice(NamedTuple):
 
 
 def label_newsroom_densities(facts: WorldFacts, staff: Sequence[NewsroomPerson]) -> list[str]:
-    """Label the people of the test by how much train says about them."""
+    """Label the people of the test by their number of facts in train."""
     said = Counter(head for head, relation, _ in facts.train if relation != "works_for")
     usual = median(said[person.name] for person in staff if person.split == "train")
     return ["sparse" if said[p.name] <= usual else "dense" for p in staff if p.split == "test"]
