@@ -15,7 +15,7 @@ DOCUMENTS = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "docs/**/*.md"),
     *("lab/README.md", "lab/docs/**/*.md"),
 )
-SOURCES = ("benchmarks", "examples", "scripts", "lab/src")
+SOURCES = ("benchmarks", "examples", "scripts", "lab/src", "src")
 # What to write instead, and a pattern for what not to write. Keep it short: a pattern that hits good English goes.
 INSTEAD = {
     "competing candidates": r"\brivals?\b",

@@ -102,7 +102,7 @@ LABORATORY_METHODS = (
 )
 LABORATORY_COMMANDS = {
     "experiment": "Run an experiment's missing cells and print its tables.",
-    "tune": "Try settings of a method: one half of the valid facts teaches, the other judges. Test is not looked at.",
+    "tune": "Tune a method's settings on the validation facts.",
     "data.aminer": "Make a graph of papers, authors and venues from a dump of AMiner's DBLP citation network.",
 }
 

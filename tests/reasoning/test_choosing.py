@@ -272,7 +272,7 @@ def test_an_aggregation_reads_back_what_it_wrote() -> None:
     with pytest.raises(ReadError, match="for other evidence"):
         reread({**way.to_json(), "columns": ["something"]})
     few = {"*": [0.0]}  # a kernel would read beyond their end
-    for name, wrong, said in (("max_plus", {"r": [0.0] * len(COLUMNS)}, "must stand at"), ("learned", few, "must be")):
+    for name, wrong, said in (("max_plus", {"r": [0.0] * len(COLUMNS)}, "need an entry"), ("learned", few, "must be")):
         with pytest.raises(ReadError, match=said):
             reread({**way.to_json(), "name": name, "relations": {}, "weights": wrong})
     with pytest.raises(OptionError, match="Closest: 'noisy_or'"):

@@ -76,11 +76,11 @@ def test_groups_without_a_name_are_refused(name: Any) -> None:
 
 @pytest.mark.parametrize("groups", [[], ["a", "b"], ["a"] * 4, "abcd"])
 def test_there_must_be_a_group_for_each_fact(groups: Any) -> None:
-    with pytest.raises(InputError, match="'groups' must have a group for each of 3 facts of test"):
+    with pytest.raises(InputError, match="'groups' must have a group for each of 3 facts of the test split"):
         split_test_side(TOWNS, groups)
     with pytest.raises(InputError, match="'groups' must have a group for each of 3 facts, got"):
         bias_examples(TOWNS.test, groups, 0.5)
-    with pytest.raises(InputError, match="'groups_of_train' must have a group for each of 2 facts of train"):
+    with pytest.raises(InputError, match="'groups_of_train' must have a group for each of 2 facts of the training"):
         split_train_side(TOWNS, [*groups, "c", "d", "e"], bias=0.5)
 
 

@@ -73,7 +73,7 @@ def split(
         typer.Option(help="inductive: share of facts to reason on, default 0.75."),
     ] = None,
     regions: Annotated[int | None, typer.Option(help="inductive: regions of held-out entities, default 10.")] = None,
-    cuts: Annotated[str | None, typer.Option(help="time: start of valid and of test: 2015,2018")] = None,
+    cuts: Annotated[str | None, typer.Option(help="time: when validation and test begin: 2015,2018")] = None,
     groups: Annotated[
         str | None, typer.Option(metavar="GROUPS", help=f"test-side and train-side: {SOME_GROUPS}.")
     ] = None,

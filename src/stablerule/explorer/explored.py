@@ -89,7 +89,7 @@ class Explored:
 
     @cached_property
     def held_out(self) -> dict[str, Graph]:
-        """The facts of valid and of test as graphs, those that have some."""
+        """The validation and the test facts as graphs, those that have some."""
         words, splits = self.graph.vocabulary, self.dataset.splits
         return {name: Graph.build(splits[name], words) for name in ("valid", "test") if len(splits[name])}
 

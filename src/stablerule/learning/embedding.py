@@ -99,7 +99,7 @@ class Tables:
         return dict(vars(self))
 
     def embedding(self) -> EntityEmbedding:
-        """Return what answers, as it stands: further steps change it."""
+        """Return the embedding that answers; further steps change it."""
         return EntityEmbedding(self.entities.numpy(), self.relations.numpy())
 
 
@@ -111,7 +111,7 @@ def step_adagrad(table: Tensor, squares: Tensor, slope: Tensor, rate: float) -> 
 
 @dataclass
 class EmbeddingProgress:
-    """Where training stands: all that a checkpoint keeps beside the tables. loss: of the epoch so far."""
+    """The progress of training: what a checkpoint holds beside the tables. loss: of the epoch so far."""
 
     epoch: int = 0
     step: int = 0
@@ -257,8 +257,8 @@ def take_batch(
 ) -> Batch:
     """Return some queries with all of their answers, among all entities or among so many that are drawn.
 
-    Those that the facts of the batch name are there in any case, and stand for themselves; those that are drawn stand
-    for all others. So the sum over all entities is estimated without bias.
+    Entities in the facts of the batch are always included, with weight 1; the sampled ones represent all
+    others. So the sum over all entities is estimated without bias.
     """
     counts = queries.starts[which + 1] - queries.starts[which]
     rows = np.repeat(np.arange(len(which)), counts)

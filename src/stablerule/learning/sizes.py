@@ -156,7 +156,7 @@ def limit_counts(lesson: Lesson, sizes: Sizes, samples: RuleSamples, best: Candi
 
 
 def number_within_groups(groups: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Number the members (n,) of each group, from 0 on; groups stand together.
+    """Number the members (n,) of each group, from 0 on; the members of a group are adjacent.
 
     >>> number_within_groups(np.array([3, 3, 5, 5, 5])).tolist()
     [0, 1, 0, 1, 2]

@@ -1,8 +1,8 @@
-"""Which aggregation answers best, chosen on facts that the rules did not see.
+"""Choose the aggregation on facts that the rules did not see.
 
-The facts are dealt into folds. Each in turn is judged by weights of `learned` that were fitted to the others, so that
-all of them fit and all of them judge. `learned` stands unless another aggregation is better by two standard errors, for
-all queries or for those of a relation.
+The facts are split into folds. Each fold is ranked by weights of `learned` that were fitted to the other folds, so that
+every fact serves for both. `learned` is used unless another aggregation is better by two standard errors, for all
+queries or for those of a relation.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ FIXED = (
 
 
 class Result(NamedTuple):
-    """What was tried, and the reciprocal rank of each judged query (n,)."""
+    """An aggregation that was tried, and the reciprocal rank of each query (n,)."""
 
     aggregation: Aggregation
     found: NDArray[np.float64]
@@ -89,9 +89,9 @@ def choose_aggregation(
     candidates that are the strongest by these weights; the final weights are fitted to those where that is better. All
     facts together fit them, and fit them once more without the evidence of rules with constants, for graphs that have
     none of these.
-    Without valid facts, training facts serve, each hidden while it is asked for; rather those whose pair has no
-    other link, because the facts that one asks for seldom have one. examples: those of them that may; None is all.
-    known: what is true, and no rival. most: queries.
+    Without validation facts it uses training facts, each hidden while it is asked for; first those whose pair has no
+    other link, because new facts seldom have one. examples: the training facts that may be used; None is all.
+    known: true facts, which are no competing candidates. most: the largest number of queries.
     """
     if only is not None and only != "learned":
         return Choice.fixed(fixed, "set by an option")
@@ -129,7 +129,7 @@ def choose_aggregation(
 
 
 class _Learned(NamedTuple):
-    """What `learned` came to: its weights, how it judged each query by a fold it was not fitted to, and its ridge."""
+    """The fit of `learned`: its weights, each query's reciprocal rank in a fold left out of the fit, and its ridge."""
 
     weights: Weights
     found: NDArray[np.float64]
@@ -228,7 +228,7 @@ def _limit_each_relation(relations: Ids, most: int) -> int:
 
 
 def _number_within_relation(relations: Ids) -> NDArray[np.int64]:
-    """Number the facts (n,) of each relation, from 0 on, as they stand."""
+    """Number the facts (n,) of each relation, from 0 on, in their order."""
     order = np.argsort(relations, kind="stable")
     ranked, place = relations[order], np.empty(len(relations), np.int64)
     place[order] = np.arange(len(order)) - np.searchsorted(ranked, ranked)

@@ -46,5 +46,5 @@ class EntityEmbedding:
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray[Any]]) -> EntityEmbedding:
-        """Take what was saved, as it stands: mapped into memory, it stays there."""
+        """Use the saved tensors without a copy, also where they are mapped into memory."""
         return cls(tensors[ENTITIES], tensors[RELATIONS])

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 class Examples:
     """Evidence for n queries whose answer is known: rows (n, k, columns), the answer's first.
 
-    stand_for: (n, k) how many rivals a row stands for, 0 where there is none; relations: (n,). entities: (n, k) whose
-    evidence a row is, -1 where there is none. columns: their names. A model that knows more than its rules appends
-    columns to those of the rules; `one`, which is the same for all candidates, stays where it is.
+    stand_for: (n, k) how many competing candidates a row stands for, 0 where there is none; relations: (n,).
+    entities: (n, k) whose evidence a row is, -1 where there is none. columns: their names. A model that knows more than
+    its rules appends columns to those of the rules; `one`, which is the same for all candidates, stays where it is.
     """
 
     rows: NDArray[np.float32]
@@ -51,7 +51,7 @@ class Examples:
 
     @property
     def useful(self) -> NDArray[np.int64]:
-        """Queries whose answer some rule reaches, with a rival: only those say anything about weights."""
+        """Queries whose answer a rule reaches, with a competing candidate: only those inform the weights."""
         return np.flatnonzero((self.stand_for[:, 0] > 0) & (self.stand_for[:, 1] > 0))
 
     @property
@@ -76,7 +76,7 @@ class Examples:
         return replace(self, rows=rows, columns=(*self.columns, *names))
 
     def by_chains_alone(self) -> Examples:
-        """What is left without rules with constants: other columns are empty, and rivals that only these reach go."""
+        """Return the evidence of chains alone: without the columns and the candidates of rules with constants."""
         rows = self.rows.copy()
         rows[:, :, list(NO_TRAITS)] = list(NO_TRAITS.values())
         reached = rows[:, :, CHAINS] > 0
@@ -204,5 +204,5 @@ def fire_queries(
 def collect_weight_examples(
     search: RuleSearcher, heads: Ids, relations: Ids, answers: Ids, known: Graph, k: int, *, hidden: bool = False
 ) -> Examples:
-    """Return the evidence for the answer of each query and for its rivals, k rows a query."""
+    """Return the evidence for the answer of each query and for competing candidates, k rows a query."""
     return fire_queries(search, Queries(heads, relations, answers), known, k, hidden=hidden).examples[0]

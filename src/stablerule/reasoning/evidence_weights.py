@@ -1,7 +1,7 @@
-"""The weights of `learned`: softmax regression of the right answer among its rivals, from the evidence for each.
+"""The weights of `learned`: softmax regression of the correct answer among its competing candidates.
 
-That orders the candidates of one query. So that scores can be held against each other across queries, the weights of a
-relation are then stretched, and given a beginning, until a score is the log odds that a candidate is the answer.
+That orders the candidates of one query. To make scores comparable across queries, the weights of a relation are then
+scaled, with an intercept, until a score is the log odds that a candidate is the answer.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _draw_common_examples(useful: NDArray[np.int64], seed: int) -> NDArray[np.in
 def fit_evidence_weights(examples: Examples, graph: Graph, ridges: Sequence[float], seed: int = 0) -> list[Weights]:
     """Fit weights for each relation, drawn towards those common to all relations by a ridge, by name; for each ridge.
 
-    A relation without examples has the common ones, which stand at "*".
+    A relation without examples has the common ones, which are at "*".
     """
     folds = np.zeros(len(examples), np.int64)
     fits = fit_weights_by_folds(examples, folds, 2 * graph.n_relations, list(ridges), seed)
@@ -130,7 +130,7 @@ def score_examples(examples: Examples, weights: NDArray[np.float64]) -> NDArray[
 
 
 def rank_weight_examples(examples: Examples, graph: Graph, weights: Weights) -> float:
-    """How well weights order examples that they were not fitted to, among the rivals that the examples have."""
+    """Return the MRR of examples under weights, among the competing candidates that the examples have."""
     some = examples.take(examples.useful)
     if not len(some):
         return 0.0
@@ -174,7 +174,7 @@ def _fit_log_odds_line(
 
 
 def _measure_evidence_spread(examples: Examples, which: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The spread of each column, from the answers and their strongest rivals; 1 where a column never varies."""
+    """Return the deviation of each column over the answers and competing candidates; 1 where it never varies."""
     some = which[:MOST_COMMON]
     spread = examples.rows[some][examples.stand_for[some] > 0].std(axis=0, dtype=np.float64)
     return np.where(spread > 1e-6, spread, 1.0)
@@ -207,7 +207,7 @@ def _minimise_softmax_loss(
 ) -> _Minimum:
     """Minimise the sum of -log softmax(answer) + ridge * |w - centre|^2 over w, for columns divided by their scale.
 
-    Newton's method with halved steps: the sum is convex, and few rivals have a share that matters for its curvature.
+    Newton's method with halved steps: the sum is convex, and few candidates matter for its curvature.
     parts: the queries of each fold.
     """
     w, size, n = start, len(centre), sum(map(len, parts))
@@ -251,7 +251,7 @@ def softmax_loss(
 ) -> float:
     """Return the sum of -log softmax(row 0) over some queries; add its slope by the weights and its curvature.
 
-    A row that stands for m rivals counts m times. curvature: (columns, columns), the half above the diagonal.
+    A row that stands for m candidates counts m times. curvature: (columns, columns), the half above the diagonal.
     """
     columns, total = len(weights), 0.0
     scores, mean = np.empty(rows.shape[1]), np.empty(columns)

@@ -120,7 +120,7 @@ confidence_high=None)
     ) -> RuleSet:
         """Return the rules that meet every condition; an unknown measure meets none.
 
-        body_relation: it stands in the body, one way round or the other.
+        body_relation: a relation in the body, itself or its inverse.
         """
         conditions = [pl.lit(value=True)]
         if head_relation is not None:

@@ -82,14 +82,14 @@ def newsroom(
     Arguments:
         people: number of people with an employer.
         employers: number of newspapers, and of clubs.
-        train_mix: share of footballers in train and valid.
+        train_mix: share of footballers in the training and validation facts.
         test_mix: share of footballers in test (a pathway shift if it differs).
         density: mean number of facts about a person besides the first path and the employer, half of them decoys.
         test_density: the same for people in test (a density shift if it differs); None is no difference.
         spurious: how often a decoy agrees with the employer, for the kind of people that it fits.
         missing: share of true training facts to remove.
         noise: number of wrong training facts to add, as a share of the true ones.
-        valid: share of people whose employer is in valid.
+        valid: share of people whose employer is a validation fact.
         test: share of people whose employer is in test.
         group_by: the groups of the test facts: by "pathway" ("footballer" or "journalist"), or by "density" ("sparse"
             with at most as many facts in train as the median training person, otherwise "dense").

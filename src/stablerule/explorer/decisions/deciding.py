@@ -130,7 +130,7 @@ def read_all_decisions(store: Store) -> list[Decision]:
 
 
 def _find_grounds(store: Store, explored: Explored, head: str, relation: str, tail: str) -> dict[str, Any]:
-    """Return what speaks for a fact: as it stood in the queue, else what the model says now."""
+    """Return the reasons for a fact: those of the queue, else what the model gives now."""
     found = store.read(
         "SELECT score, probability, rule, path FROM candidates JOIN jobs ON jobs.id = candidates.job "
         "WHERE relation = ? AND head = ? AND tail = ? AND model = ? ORDER BY job DESC LIMIT 1",

@@ -46,10 +46,10 @@ class Precision:
 
 
 def measure_precision(store: Store, *, model: str | None = None) -> Precision:
-    """Hold the verdicts against the probabilities that the candidates had when they were decided.
+    """Compare the decisions with the probabilities that the candidates had at that time.
 
-    model: only decisions about candidates of one model. A queue in the order of probability says how right the top is;
-    in random order it says so of all.
+    model: only decisions about candidates of one model. A queue sorted by probability measures the precision of
+    the best candidates, one in random order that of all.
     """
     where, values = ("AND model = ?", [model]) if model else ("", [])
     question = f"SELECT verdict = 'accept', probability FROM verdicts WHERE verdict != 'unsure' {where}"

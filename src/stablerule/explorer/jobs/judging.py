@@ -1,4 +1,4 @@
-"""Jobs that judge: on the test facts, on somebody's queries, and beside another model."""
+"""Jobs that evaluate a model: on the test facts, on uploaded queries, and beside another model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DISAGREEMENTS, ONLY = 40, 40
 
 
 def find_judging_split(explored: Explored) -> str | None:
-    """Name the split to judge on: test, else valid; None where neither has facts."""
+    """Return the split to evaluate on: test, else valid; None if neither has facts."""
     return next((name for name in SPLITS if len(explored.dataset.split(name))), None)
 
 
@@ -40,7 +40,7 @@ def judge_model(explored: Explored, task: Task) -> dict[str, Any]:
 
 
 def judge_queries(explored: Explored, task: Task) -> dict[str, Any]:
-    """Compare uploaded queries with those that the model was judged on, as `stablerule shift` does."""
+    """Compare uploaded queries with those that the model was evaluated on, as `stablerule shift` does."""
     model, graph = explored.model, explored.graph
     if not isinstance(model, RuleReasoner):
         raise InputError(f"A shift report looks at the rules that answer, and {model.method} does not answer by rules.")
@@ -78,7 +78,7 @@ def compare_models(explored: Explored, other: Explored, task: Task) -> dict[str,
 def _need_split(explored: Explored) -> str:
     split = find_judging_split(explored)
     if split is None:
-        raise InputError(f"{explored.dataset.name!r} has no facts in test or valid to judge on.")
+        raise InputError(f"{explored.dataset.name!r} has no test or validation facts to evaluate on.")
     return split
 
 
@@ -118,7 +118,7 @@ def _spell_row(row: dict[str, Any]) -> str:
 
 
 def _list_disagreements(explored: Explored, mine: Evaluation, theirs: Evaluation) -> list[dict[str, Any]]:
-    """List the queries whose right answers stand at places as different as can be, by 1 / rank."""
+    """List the queries whose correct answers have the most different ranks, by 1 / rank."""
     words, rows = explored.graph.vocabulary, mine.queries.rows
     places = [one.ranks.form("realistic") for one in (mine, theirs)]
     away = np.abs(1 / places[0] - 1 / places[1])

@@ -73,7 +73,7 @@ class AttemptView:
 
 @dataclass(frozen=True)
 class RivalView:
-    """An answer that stands above."""
+    """An answer that ranks higher."""
 
     entity: str
     score: float
@@ -83,7 +83,7 @@ class RivalView:
 
 @dataclass(frozen=True)
 class WhyNotView:
-    """Where (head, relation, tail) stands among the answers, and why not further up."""
+    """The rank of (head, relation, tail) among the answers, and why it is not higher."""
 
     head: str
     relation: str
@@ -115,7 +115,7 @@ def ask(
 ) -> AnswersView:
     """Return the k best answers to (head, relation, ?), with at most so many reasons each.
 
-    off: rules that do not count; then each answer says where it stood before.
+    off: rules that do not count; then each answer has its rank with them, too.
     """
     _check_most("k", k, MOST_ANSWERS)
     if not 0 <= reasons <= MOST_REASONS:
@@ -163,7 +163,7 @@ def explain_answer(
 
 
 def explain_why_not(explored: Explored, head: str, relation: str, tail: str) -> WhyNotView:
-    """Say where a triple stands among the answers to its query, and why not further up."""
+    """Return the rank of a triple among the answers to its query, and why it is not higher."""
     triple = explored.entity_name(head), relation, explored.entity_name(tail)
     doubt = explored.opened.why_not(triple)
     return WhyNotView(

@@ -22,7 +22,7 @@ MOST_RELATIONS = 200
 
 @dataclass(frozen=True)
 class LikelyFact:
-    """A fact that the graph lacks: (head, relation, tail) as it would stand there."""
+    """A fact that the graph lacks: (head, relation, tail) in the direction of the relation."""
 
     head: str
     relation: str

@@ -102,7 +102,7 @@ def _choose_neighbours(relations: Ids, tails: Ids, degrees: Offsets, most: int) 
 
 
 def _list_links(explored: Explored, center: int, drawn: Ids) -> list[tuple[int, int, int]]:
-    """List the facts between drawn entities, each once as it stands, those of the center first."""
+    """List the facts between drawn entities, each once in its own direction, those of the center first."""
     graph, n = explored.known, explored.known.n_relations
     found: dict[tuple[int, int, int], None] = {}
     for head in [center, *(one for one in drawn.tolist() if one != center)]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FactView:
-    """A fact as it stands in the graph."""
+    """A fact of the graph, in its own direction."""
 
     head: str
     relation: str

@@ -223,7 +223,7 @@ def make_read_api(explored: Explored, workers: Workers) -> APIRouter:
 
     @router.get("/why-not", tags=["answers"])
     async def why_not(head: Name, relation: Relation, tail: Name) -> WhyNotView:
-        """Return where (head, relation, tail) stands among the answers, and why not further up."""
+        """Return the rank of (head, relation, tail) among the answers, and why it is not higher."""
         return await run(explain_why_not, explored, head, relation, tail)
 
     @router.post("/score", tags=["answers"])

@@ -71,7 +71,7 @@ def make_api(explored: Explored, door: Door | None = None, *, workers: Workers |
 
 
 def make_explorer(desk: Desk, door: Door | None = None, *, workers: Workers | None = None) -> ASGIApp:
-    """Make the pages, and the API that they stand on."""
+    """Make the pages and the API below them."""
     workers, door = workers or Workers(), door or Door()
     renderer = Renderer(desk.explored, door)
     app = make_application(workers, renderer, desk)

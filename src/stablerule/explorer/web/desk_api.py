@@ -186,7 +186,7 @@ def make_desk_api(desk: Desk, door: Door, workers: Workers) -> APIRouter:
 
     @router.post("/shift", tags=["jobs"], **checked)
     async def shift(queries: UploadFile, labels: Annotated[bool, Form()] = False) -> Job:
-        """Compare the queries of a file with those that the model was judged on; labels: their answers are in it."""
+        """Compare the queries of a file with those that the model was evaluated on; labels: their answers are in it."""
         return await run(desk.jobs.add, "shift", describe_upload(queries, labels=labels), await read_upload(queries))
 
     @router.get("/jobs/{number}", tags=["jobs"])

@@ -1,4 +1,4 @@
-"""Addresses of pages, which can be shared: what is asked stands in them."""
+"""Addresses of pages, which can be shared, because they contain the query and the filters."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ MOST_SHOWN = 100
 
 @dataclass(frozen=True)
 class AskForm:
-    """What stands in the form of the page Ask."""
+    """The values in the form of the page Ask."""
 
     head: str = ""
     relation: str = ""

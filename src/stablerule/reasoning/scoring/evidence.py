@@ -168,7 +168,7 @@ def share_out_evidence(
     """Fill parts (n,) with what each of the n firings of one candidate adds to its blend.
 
     A column that is a sum over rules is cut as the sum is, and so is its logarithm. One for the best rule, or the next,
-    belongs to that rule; log odds count from where they stand without any rule. The rest is
+    belongs to that rule; log odds count from their value without any rule. The rest is
     `weigh_evidence_without_rules`.
     """
     n_paths, rules, levels, of_level = f.paths, f.rules, worth.levels, worth.level_weights

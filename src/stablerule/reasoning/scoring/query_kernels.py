@@ -132,10 +132,10 @@ class Wanted(NamedTuple):
 class Results(NamedTuple):
     """Where the results of n queries go; those of other tasks have no rows.
 
-    ranks: (n, 4) better rivals, equal rivals, whether a rule reaches the answer, candidates with the answer.
+    ranks: (n, 4) better candidates, equal candidates, whether a rule reaches the answer, candidates with the answer.
     found: (n, k) the best answers, -1 where there are no more. scores: (n, k) theirs, or (n, 1) that of the answer, NaN
     where no rule reaches it. rows: (n, sets, k, columns) evidence, see `_gather_evidence_rows`, stand_for and entities:
-    (n, sets, k). tried: (n, A, 2) better and equal rivals under each aggregation of the trials. reached: (n, sets)
+    (n, sets, k). tried: (n, A, 2) better and equal candidates under each aggregation of the trials. reached: (n, sets)
     candidates of each set of rules without the answer.
     """
 
@@ -322,7 +322,7 @@ def _rank_unreached_candidate(
     hidden: bool,
     out: NDArray[np.int64],
 ) -> None:
-    """Rank an answer that no rule reaches: all candidates are better, and the others stand by popularity."""
+    """Rank an answer that no rule reaches: all candidates are better, the other entities are ranked by popularity."""
     candidates, entities, slot_of = 0, f.entities, f.slot_of
     own: Any = np.int64(popularity[answer])  # one type for all that is looked up
     better = len(popular) - find_first_at_least(popular, ZERO, len(popular), own + 1)
@@ -425,11 +425,11 @@ def _gather_evidence_rows(
     stand_for: NDArray[np.float32],
     entities: Ids,
 ) -> int:
-    """Fill rows (k, columns) with the evidence for the answer, its strongest rivals and some others.
+    """Fill rows (k, columns) with the evidence for the answer, the strongest competing candidates and others.
 
-    Row 0 is the answer's. Three quarters of the rows are for the strongest rivals, the others for any of the rest, each
-    of which stands for many: `stand_for` (k,) says for how many, 0 where a row is empty. Where no rule reaches the
-    answer, all rows are. some: only candidates with any evidence count. Returns how many rivals there are.
+    Row 0 is the answer's. Three quarters of the rows are for the strongest candidates, the others for a sample of the
+    rest. A sampled row represents many: `stand_for` (k,) has their number, 0 for an empty row. If no rule reaches the
+    answer, all rows are empty. some: count only candidates with any evidence. Returns the number of candidates.
     """
     room = len(rows) - 1
     n, candidates = ZERO, f.sizes[N_CANDIDATES]

@@ -127,7 +127,7 @@ class AggregationRecord:
 def _check_weights(weights: Mapping[str, tuple[float, ...]]) -> None:
     """Refuse weights that a kernel would read beyond their end, or that no relation would find."""
     if weights and ELSEWHERE not in weights:
-        raise OptionError(f"Weights of `learned` must stand at {ELSEWHERE!r} for relations without their own.")
+        raise OptionError(f"The weights of `learned` need an entry {ELSEWHERE!r} for relations without their own.")
     for relation, values in weights.items():
         if len(values) != len(COLUMNS) or not np.isfinite(values).all():
             raise OptionError(f"The weights of {relation!r} must be {len(COLUMNS)} finite numbers.")

@@ -26,7 +26,7 @@ class Theory(NamedTuple):
     """Rules by head relation, ready to fire. Chains come first (n,), then those with constants (m,).
 
     bodies: (n, L), filled with -1, sorted within a head relation, chains of relation q at starts[q]:starts[q + 1].
-    Rules with constants, q(X, c) <- trait of X, stand twice: by trait for the query (X, q, ?), at
+    Rules with constants, q(X, c) <- trait of X, are listed twice: by trait for the query (X, q, ?), at
     trait_starts[q]:trait_starts[q + 1] sorted by trait; and by constant for the query (c, ~q, ?), where
     by_constant lists them sorted by (q, c). weights: (n + m,) what a rule is worth; own_weights: the same when the
     fact that is asked for is not counted in its support; levels and own_levels: the

@@ -25,7 +25,7 @@ LONGEST_FOLDER_NAME = 60
 
 
 def split_test_side(dataset: Dataset, groups: Sequence[str]) -> Split:
-    """Make a dataset for each group, with the same train and valid, and the facts of the group as test.
+    """Make a dataset for each group, with the same training and validation facts, and the facts of the group as test.
 
     groups: a name for each row of test. Folders are named after the groups, in characters that every file system
     allows; the manifest has both names.
@@ -83,7 +83,7 @@ def split_train_side(
     (True, True)
     """
     train, valid = check_split_source(dataset).train, dataset.valid
-    labels = check_split_labels("groups_of_train", groups_of_train, train, " of train")
+    labels = check_split_labels("groups_of_train", groups_of_train, train, " of the training split")
     drawn = bias_examples(train, labels, bias, seed=seed)
     kept = np.ones(len(valid), bool)
     if groups_of_valid is not None:
@@ -117,7 +117,7 @@ def _check_split_group_names(groups: Sequence[str], test: Triples) -> NDArray[An
     for row, name in enumerate(names):
         if not isinstance(name, str) or not name.strip():
             raise InputError(f"Argument 'groups' must be names, got {name!r} for fact {row} of test.")
-    labels = check_split_labels("groups", names, test, " of test")
+    labels = check_split_labels("groups", names, test, " of the test split")
     first: dict[tuple[int, ...], int] = {}
     for row, fact in enumerate(map(tuple, test.rows.tolist())):
         original = first.setdefault(fact, row)
@@ -155,7 +155,7 @@ def _spell_folder_name(name: str) -> str:
 def _draw_valid_examples(
     valid: Triples, groups: Sequence[Any] | NDArray[Any], of_train: NDArray[Any], bias: float, seed: int
 ) -> BiasedExamples:
-    labels = check_split_labels("groups_of_valid", groups, valid, " of valid")
+    labels = check_split_labels("groups_of_valid", groups, valid, " of the validation split")
     unknown = np.setdiff1d(labels, of_train)
     if len(unknown):
         raise InputError(f"Argument 'groups_of_valid' has the group {unknown[0].item()!r}, which no training fact has.")

@@ -32,7 +32,7 @@ def split_by_time(dataset: Dataset, shares: Shares | None = None, *, cuts: tuple
     to the shares as possible. cuts: instead of shares, the times at which valid and test begin. A repeated fact counts
     once, at its first time.
 
-    Entities and relations that are not in train stay in valid and test, as new names do in the future. The manifest
+    Entities and relations that are not in train stay in the later splits, as new names do in the future. The manifest
     counts them.
 
     >>> from stablerule.io import read_dataset
@@ -125,7 +125,7 @@ def _find_nearest_time(starts: NDArray[np.int64], wanted: float, least: int, mos
 def _cut_times_at(times: NDArray[Any], cuts: tuple[Any, Any]) -> tuple[int, int]:
     """Return where valid and test begin, at given times."""
     if not isinstance(cuts, tuple | list) or len(cuts) != 2:
-        raise OptionError(f"Argument 'cuts' must be two times, the start of valid and of test, got {cuts!r}.")
+        raise OptionError(f"Argument 'cuts' must be two times, when validation and test begin, got {cuts!r}.")
     valid_from, test_from = (_read_time_cut(cut, times.dtype) for cut in cuts)
     if valid_from > test_from:
         raise OptionError(f"Argument 'cuts' must be in order, got {cuts[0]} and {cuts[1]}.")

@@ -61,10 +61,10 @@ def check_split_labels(
     """Return the group of each fact, as an array of names or of whole numbers; `where` is for messages.
 
     >>> from stablerule.graph import Triples
-    >>> check_split_labels("groups", ["a", "b"], Triples(np.array([[0, 0, 1]])), " of test")
+    >>> check_split_labels("groups", ["a", "b"], Triples(np.array([[0, 0, 1]])), " of the test split")
     Traceback (most recent call last):
     ...
-    stablerule.errors.InputError: Argument 'groups' must have a group for each of 1 facts of test, got 2.
+    stablerule.errors.InputError: Argument 'groups' must have a group for each of 1 facts of the test split, got 2.
     """
     try:
         labels = np.asarray(groups if isinstance(groups, np.ndarray | str) else list(groups))
