@@ -15,6 +15,7 @@ def test_all_is_what_is_visible() -> None:
         "datasets",
         "errors",
         "evaluation",
+        "explorer",
         "extending",
         "graph",
         "importing",

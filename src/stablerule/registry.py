@@ -103,7 +103,7 @@ LABORATORY_METHODS = (
 LABORATORY_COMMANDS = {
     "experiment": "Run an experiment's missing cells and print its tables.",
     "tune": "Tune a method's settings on the validation facts.",
-    "data.aminer": "Make a graph of papers, authors and venues from a dump of AMiner's DBLP citation network.",
+    "data.aminer": "Make a graph of papers, authors and venues from AMiner's DBLP dump.",
 }
 
 

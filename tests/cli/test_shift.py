@@ -227,7 +227,7 @@ def test_without_scikit_learn(model: Path, queries: Path, monkeypatch: pytest.Mo
     shown = run("shift", model, "--queries", queries)
     assert shown.exit_code == 0, shown.output
     assert shown.stdout.startswith("similar: ")
-    assert "Expected MRR: can't be told (Estimating it needs the package 'scikit-learn'." in shown.stdout
+    assert "Expected MRR: cannot be estimated (Estimating it needs the package 'scikit-learn'." in shown.stdout
     assert "To see which accuracy to expect: Estimating it needs the package 'scikit-learn'." in shown.stdout
     assert run("shift", model, "--queries", queries, "--fail-if", "expected_mrr<0").exit_code == 1
 

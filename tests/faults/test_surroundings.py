@@ -283,11 +283,12 @@ def test_two_processes_that_write_the_same(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
-from stablerule.io import folder_beside, write_beside
+from stablerule.io import write_beside
+from stablerule.io.folders import write_folder_beside
 for i in range(150):
     with write_beside(Path("file")) as temporary:
         temporary.write_text(sys.argv[1] * 1000)
-    with folder_beside(Path("folder"), overwrite=True) as temporary:
+    with write_folder_beside(Path("folder"), overwrite=True) as temporary:
         for name in ("model.json", "rules.json"):
             (temporary / name).write_text(sys.argv[1] * 1000)
 """

@@ -530,7 +530,7 @@ def test_bad_batches_say_what_is_wrong() -> None:
         table.update(ids, Z, torch.tensor([1.0, 0.0, 2.0]))
     with pytest.raises(InputError, match=r"must be in 0\.\.9, got 1\.\.10"):
         table.update(torch.tensor([1, 2, 10]), Z, ones)
-    with pytest.raises(InputError, match="must differ"):
+    with pytest.raises(InputError, match="must be distinct"):
         table.update(torch.tensor([1, 2, 1]), Z, ones)
     with pytest.raises(InputError, match=r"must be int64 \(3,\)"):
         table.update(ones, Z, ones)

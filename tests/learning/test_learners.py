@@ -407,9 +407,9 @@ def test_a_killed_run_goes_on_with_another_budget(tmp_path: Path, monkeypatch: p
     learner = StableRule.with_options(SMALL["stablerule"] | {"walks": None, "training.patience": None})
     began = []
 
-    def walk(lesson: Lesson, o: StableRule, walks: int) -> RuleSamples:
+    def walk(lesson: Lesson, o: StableRule, walks: int, longest: int) -> RuleSamples:
         began.append(walks)
-        return sample_paths(lesson, o, walks)
+        return sample_paths(lesson, o, walks, longest)
 
     monkeypatch.setattr(fitting, "sample_paths", walk)
     # All that a small budget has time for.

@@ -120,12 +120,12 @@ def test_the_command_line_says_so(tmp_path: Path) -> None:
         f"{count:,} of {WORLD.graph.n_facts:,} facts are held out, to choose the aggregation and to calibrate"
         in learned.stderr
     )
-    assert f"(best on {count:,} held-out facts)" in learned.stderr
+    assert f"(best on {count:,} held-out facts, " in learned.stderr
     assert f"measured again on all {WORLD.graph.n_facts:,} facts" in learned.stderr
     old = run(*words, "-o", tmp_path / "old", "--no-refit")
     assert old.exit_code == 0, old.output
     assert "held out" not in old.stderr
-    assert "(best on training facts, each hidden in turn)" in old.stderr
+    assert "(best on training facts, each hidden in turn, " in old.stderr
     assert "--no-refit works only with methods that hold facts out; popularity does not" in fails(
         "learn", tmp_path / "all.tsv", "-o", tmp_path / "p", "--method", "popularity", "--no-refit"
     )

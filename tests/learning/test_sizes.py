@@ -51,7 +51,7 @@ def test_longer_rules_are_taken_where_they_answer_more(world: Dataset, model: Ta
     gains = {int(one["max_length"]): one["gain"] for one in choice.tried}
     assert gains[choice.max_length] > 0.1
     assert gains[3] == 0
-    assert "up to length 4 +0." in choice.lines()[0]
+    assert "MRR: length 4 +0." in choice.lines()[0]
     assert Rule("r", ("s0", "s1", "s2", "s3")) in model.rules
     ranks = model.rank(world.test, graph=world.graph, known=world.graph)
     short = Tabular(walks=40_000, constants=False, max_length=3).fit(world.graph, world.valid)

@@ -67,7 +67,7 @@ def test_notebooks_show_tables_with_escaped_names(model: Tabular) -> None:
     assert "<script>" not in shown
     assert "<td>train</td><td>1</td>" in shown
     assert "(not fitted)" in Tabular()._repr_html_()
-    for words in ("learned from", "rules", "aggregation", "probabilities"):
+    for words in ("trained on", "rules", "aggregation", "probabilities"):
         assert f"<td>{words}</td>" in model._repr_html_()
     found = evaluate(model, WORLD, resamples=2)
     assert f"<td>realistic</td><td>{found.mrr:.3f}</td>" in found._repr_html_()

@@ -209,7 +209,12 @@ def test_changed_bytes_are_read_as_they_were_or_refused(
         ("model.json", "rules", 3, "rules instead of 3"),
         ("learned.json", "aggregation.top", 1.5, "field 'aggregation.top' must be a whole number, found 1.5"),
         ("learned.json", "aggregation.name", "best", "field 'aggregation.name' must be one of 'count'"),
-        ("learned.json", "aggregation.weights", {"*": [1.0]}, r"learned.json: damaged \(field 'aggregation' makes no"),
+        (
+            "learned.json",
+            "aggregation.weights",
+            {"*": [1.0]},
+            r"learned.json: damaged \(field 'aggregation' is invalid",
+        ),
         ("learned.json", "choice.tried", [1], r"field 'choice.tried\[0\]' must be an object, found 1"),
         ("learned.json", "course.seconds", None, "field 'course.seconds' must be a number, found null"),
         ("learned.json", "calibration", {}, "field 'calibration.curves' is missing"),
@@ -264,7 +269,7 @@ def test_a_folder_that_is_no_model_says_so(tmp_path: Path, saved: Path) -> None:
     (tmp_path / "empty").mkdir()
     for place, said in (
         (tmp_path / "none", "no such folder. Train one with"),
-        (tmp_path / "empty", "there is no model.json in it"),
+        (tmp_path / "empty", "the folder has no model.json"),
         (saved / "rules.parquet", "a file inside a model. Pass its folder"),
     ):
         with pytest.raises(ReadError, match=said):
@@ -309,7 +314,7 @@ def test_rules_that_make_no_sense_are_refused(folder: Path) -> None:
     rules = pl.read_parquet(folder / "rules.parquet")
     for wrong, said in (
         (rules.with_columns(support=pl.lit(-1.0)), "support must be a number of at least 0"),
-        (rules.with_columns(head_relation=pl.lit("~~r")), "is no rule"),
+        (rules.with_columns(head_relation=pl.lit("~~r")), "is not a rule"),
         (rules.drop("body"), "no column 'body'"),
     ):
         wrong.write_parquet(folder / "rules.parquet")

@@ -326,7 +326,7 @@ def test_an_export_replaces_no_file_unasked(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     asked = ("experiment", "export", "--results", tmp_path / "results", "-o")
     place = tmp_path / "cells.parquet"
-    assert "results: holds no finished cells. Run an experiment first" in fails(*asked, place)
+    assert "results: has no finished cells. Run an experiment first" in fails(*asked, place)
     cell = {"format": FORMAT, "cell": {"graph": "umls", "method": "ncrl", "seed": 0}, "result": {}}
     add_cell(tmp_path / "results" / "methods.jsonl", cell)
     assert "-o must be a .parquet file" in fails(*asked, tmp_path / "cells.csv")

@@ -290,15 +290,16 @@ def judge_header_line(
     words = [_simplify_header_word(cell) for cell in first]
     if set(TRIPLE) <= set(words) or (len(first) != len(TRIPLE) and header.named == len(TRIPLE)):
         return "header"
-    head, relation, tail = (first[header.places[role]] for role in TRIPLE)
+    named = tuple(header.places[role] for role in TRIPLE)
+    readings = {named, (0, 1, 2)} if len(first) == len(TRIPLE) else {named}  # by the words, and as a fact
     counts: dict[str, int] = {}
     for row in rows:
         if len(row) != len(first) or list(row) == list(first):
             continue
-        there = [row[header.places[role]] for role in TRIPLE]
-        if there[1] == relation or head in (there[0], there[2]) or tail in (there[0], there[2]):
+        if any(row[r] == first[r] or {first[h], first[t]} & {row[h], row[t]} for h, r, t in readings):
             return "fact"
-        counts[there[1]] = counts.get(there[1], 0) + 1
+        relation = row[header.places["relation"]]
+        counts[relation] = counts.get(relation, 0) + 1
     if header.named == len(TRIPLE) or (header.named > 1 and counts):
         return "header"
     if not csv or not counts:
