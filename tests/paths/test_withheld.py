@@ -45,7 +45,7 @@ def test_all_facts_are_the_graph_itself() -> None:
 
 def test_examples_that_can_not_serve() -> None:
     graph = graph_of([("a", "r", "b"), ("b", "r", "c"), ("c", "s", "a")])
-    with pytest.raises(InputError, match=r"'examples' is empty: .* Leave it out to learn from all facts"):
+    with pytest.raises(InputError, match=r"'examples' is empty. Leave it out to learn from all facts"):
         ExampleFacts.of(graph, Triples.empty())
     rows = [*graph.triples.rows.tolist(), [2, 0, 0], [0, 1, 0], [2, 0, 0]]
     problem = r"must be facts of graph 'facts', but 2 of 5 are not in it, such as \('c', 'r', 'a'\). Take"
