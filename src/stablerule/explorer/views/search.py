@@ -77,11 +77,11 @@ class NameIndex:
             _ = self._sorted, self._postings
 
     def _add(self, found: dict[int, How], ids: NDArray[np.integer], how: How, most: int) -> None:
-        room = most - len(found)
-        if len(ids) > room + len(found):
-            best = np.argpartition(-self.known[ids], room + len(found) - 1)[: room + len(found)]
-            ids = ids[best]
-        for one in ids[np.lexsort((ids, -self.known[ids]))].tolist():
+        places = ids - self.known[ids].astype(np.int64) * len(self.known)  # the best known first, then by id
+        if len(ids) > most:  # those found before may be among them, so as many as may be wanted in all
+            first = np.argpartition(places, most - 1)[:most]
+            ids, places = ids[first], places[first]
+        for one in ids[np.argsort(places)].tolist():
             if len(found) < most:
                 found.setdefault(one, how)
 
